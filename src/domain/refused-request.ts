@@ -1,7 +1,7 @@
 import { DAY_MS } from './calendar.ts';
 import { DIRECTORY_ID } from './directory-id.ts';
 import type { KeyReference } from './errors.ts';
-import { fieldErrors } from './fields.ts';
+import { type FieldError, fieldErrors } from './fields.ts';
 import { withoutKeys } from './pasted-keys.ts';
 import { noteRequest, timeEntryRequest } from './record-kinds.ts';
 import { MINUTE_MS } from './refused-use.ts';
@@ -19,11 +19,13 @@ const MAX_POINTERS = 10;
 const UNKNOWN_POINTER = '/?';
 const UNKNOWN_ID = '?';
 
-/** The pointers of refused fields as they are stored, each once, at most 10. The names of fields that we do not know are not. */
-export function storedPointers(pointers: readonly string[]): string[] {
+/** The pointers of refused fields as they are stored, each once, at most 10. The names of fields that are not accepted are not. */
+export function storedPointers(errors: readonly Pick<FieldError, 'code' | 'pointer'>[]): string[] {
   const names = [noteRequest, timeEntryRequest].flatMap(({ shape }) => Object.keys(shape));
   const known = new Set(['', ...names.map((name) => `/${name}`)]);
-  const stored = pointers.map((pointer) => (known.has(pointer) ? pointer : UNKNOWN_POINTER));
+  const stored = errors.map(({ code, pointer }) =>
+    code !== 'unknown_field' && known.has(pointer) ? pointer : UNKNOWN_POINTER,
+  );
   return [...new Set(stored)].slice(0, MAX_POINTERS);
 }
 

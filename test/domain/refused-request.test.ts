@@ -51,13 +51,15 @@ describe('the meter of refused requests', () => {
   });
 });
 
-test('pointers are stored without the names that the caller made up, each once, and at most ten', () => {
-  expect(storedPointers(['/minutes', '/my secret', '/other/0', '', '/minutes', '/userEmail'])).toEqual([
-    '/minutes',
-    '/?',
-    '',
-    '/userEmail',
-  ]);
+test('pointers are stored without the names of fields that are not accepted, each once, and at most ten', () => {
+  const invalid = ['/minutes', '/my secret', '/other/0', '', '/minutes'].map((pointer) => ({
+    code: 'invalid_type',
+    pointer,
+  }));
+  // A note has no such field.
+  const unknown = { code: 'unknown_field', pointer: '/userEmail' };
+  expect(storedPointers([...invalid, unknown])).toEqual(['/minutes', '/?', '']);
+  expect(storedPointers([{ code: 'invalid_type', pointer: '/userEmail' }])).toEqual(['/userEmail']);
   expect(storedPointers([])).toEqual([]);
 });
 

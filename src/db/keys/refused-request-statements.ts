@@ -25,15 +25,20 @@ export const addRefusedRequest = (db: Database, values: RefusedRequestValues) =>
 const inRange = ({ organizationId, keyId }: { organizationId: string; keyId?: string }) =>
   sql`${refusedRequests.organizationId} = ${organizationId}${keyId === undefined ? sql`` : sql` and ${refusedRequests.keyId} = ${keyId}`}`;
 
-/** Removes all but the latest `keep` refused requests of an organization, or of one of its keys; at most `limit`. */
+/**
+ * Removes all but `keep` refused requests of an organization, or of one of its keys; at most `limit`. Those that stay are
+ * the latest of each key and reason, then the second latest of each, and so on: a flood removes no other reason.
+ */
 export const keepLatestRefusedRequests = (
   db: Database,
   { keep, limit = -1, ...of }: { organizationId: string; keyId?: string; keep: number; limit?: number },
 ) =>
   db.delete(refusedRequests).where(
     sql`${refusedRequests.organizationId} = ${of.organizationId} and ${refusedRequests.requestId} in (
-      select ${refusedRequests.requestId} from ${refusedRequests} where ${inRange(of)}
-      order by ${refusedRequests.requestId} desc limit ${limit} offset ${keep})`,
+      select ${refusedRequests.requestId} from ${refusedRequests} indexed by refused_requests_by_key where ${inRange(of)}
+      order by row_number() over (partition by ${refusedRequests.keyId}, ${refusedRequests.reason} order by ${refusedRequests.requestId} desc),
+        ${refusedRequests.requestId} desc
+      limit ${limit} offset ${keep})`,
   );
 
 /** The organizations with more than `keep` refused requests. Reads the index of all. */

@@ -82,7 +82,7 @@ function newRequest(
     at: now,
     status,
     reason,
-    pointers: storedPointers(errors.map(({ pointer }) => pointer)),
+    pointers: storedPointers(errors),
     ticketId: ticketId === undefined ? null : storedTicketId(ticketId, keyPrefix),
     userEmail: info.userEmail === undefined ? null : withoutKeys(info.userEmail, keyPrefix),
     dayLimit: info.dayLimit?.exceeded ?? null,

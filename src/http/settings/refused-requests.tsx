@@ -29,10 +29,10 @@ const refusedShape = z.lazy(() =>
 );
 type Query = z.output<typeof refusedShape>;
 
-/** What the log has of a search and a status. Only lost writes have 409 in it. */
+/** What the log has of a search and a status: nothing with `Lost`, which is not a number. */
 function logFilter({ q, status, before }: Query) {
   const search = q === undefined ? {} : isRequestId(q) ? { requestId: q.toLowerCase() } : { ticketId: q };
-  return { ...search, before, status: status === 'Lost' ? 409 : status ? Number(status) : undefined };
+  return { ...search, before, status: status === undefined ? undefined : Number(status) };
 }
 
 const hasStatus = ({ status }: Query, { reason }: { reason: string }) =>
@@ -65,9 +65,6 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
             reported={new Set([...shownUses, ...shownOthers].map(repairId))}
             found={q ?? (isOfLog || query.status ? '' : undefined)}
           />
-          <p class="minor">
-            The latest 50 of each key, for 7 days, without their texts; of many in a minute, only some.
-          </p>
           <div class="row minor">
             {next !== undefined && <a href={addressOf(c.req.path, { ...query, before: next })}>Older requests</a>}
             <a href={addressOf(`${pageContext(c).base}/refused-requests.csv`, { q, status: query.status })}>
@@ -160,7 +157,7 @@ const lostText = ({ at, ticketId, idempotencyKey, requestId }: RefusedUse['lost'
 interface Refused
   extends Pick<
     RefusedRequest,
-    'key' | 'reason' | 'dayLimit' | 'ticketId' | 'userEmail' | 'sourceAddress' | 'userAgent'
+    'key' | 'reason' | 'dayLimit' | 'ticketId' | 'company' | 'userEmail' | 'sourceAddress' | 'userAgent'
   > {
   status?: number;
   pointers?: readonly string[];
@@ -174,6 +171,7 @@ const COLUMNS: readonly Column<Refused>[] = [
   ['Daily limit', ({ dayLimit }) => dayLimit && limitText(dayLimit)],
   ['Fields', ({ pointers = [] }) => pointers.map(fieldText).join(', ') || null],
   ['Ticket', ({ ticketId }) => (ticketId === '?' ? 'not an id' : ticketId)],
+  ['Company', ({ company }) => company],
   ['Technician', ({ userEmail }) => userEmail],
   ['From', ({ sourceAddress }) => sourceAddress],
   ['User-Agent', ({ userAgent }) => userAgent],
@@ -185,6 +183,15 @@ const REASON_COLUMNS: readonly Column<RefusedUse | RefusedRequest>[] = [
   ['Count, at least', ({ count }) => count],
   { time: 'First', timeOf: (row) => ('firstAt' in row ? row.firstAt : null) },
   { time: 'Last', timeOf: (row) => ('lastAt' in row ? row.lastAt : row.at) },
+  {
+    time: 'Entered by hand',
+    timeOf: (row) => ('lost' in row && row.reason === LOST ? row.endsAt : null),
+  },
+  [
+    'Also refused',
+    (row) =>
+      ('stillRefused' in row && row.stillRefused.map((one) => one.company ?? one.sourceAddress).join(', ')) || null,
+  ],
   ['Latest lost writes', (row) => ('lost' in row && row.lost.map(lostText).join('; ')) || null],
 ];
 

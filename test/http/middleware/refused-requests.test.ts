@@ -204,6 +204,17 @@ describe('the log of refused requests', () => {
     expect([kept.length, kept.toSorted()[0]]).toEqual([50, '0004']);
   });
 
+  test('keeps the latest requests of each reason of a key, however many there were of another one', async () => {
+    const { organization, keyId } = await makeWorld();
+    const reasons = ['not_found', 'not_found', 'revoked', ...Array<string>(60).fill('rate_limited')];
+    for (const [index, reason] of reasons.entries()) {
+      const request = refusedRequest(String(index).padStart(4, '0'), { reason });
+      await recordRefusal(asOperator(), { organizationId: organization, keyId }, { request });
+    }
+    const kept = (await rowsOf('refused_requests', organization)).map((row) => String(row['request_id'])).toSorted();
+    expect([kept.length, ...kept.slice(0, 4)]).toEqual([50, '0000', '0001', '0002', '0016']);
+  });
+
   test('gets a row for the same few reads however many requests the organization has, and the daily job keeps 5,000', async () => {
     // Old rows of other files would use up the small limits below.
     await forgetOldRefusedRequests(asOperator());
@@ -222,7 +233,8 @@ describe('the log of refused requests', () => {
       [organization, second.id] as const,
     ])
       await recordRefusal(asOperator(db), { organizationId, keyId: key }, { request: refusedRequest('99999') });
-    expect(calls[1]?.rowsRead).toBe(calls[0]?.rowsRead);
+    // A read of a range can examine the row after it.
+    expect(calls[1]?.rowsRead).toBeLessThanOrEqual((calls[0]?.rowsRead ?? 0) + 1);
     expect(await rowsOf('refused_requests', organization)).toHaveLength(5_003);
     expect(await forgetOldRefusedRequests(asOperator(), { rows: 2, chunks: 2 })).toBe(false);
     expect(await forgetOldRefusedRequests(asOperator(), { rows: 2, chunks: 2 })).toBe(true);

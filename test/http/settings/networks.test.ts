@@ -181,7 +181,7 @@ describe('allowed networks', () => {
     expect((await get('/keys?fact=refused_address_not_allowed&state=all')).text).toContain('n8n: triage');
     // The page of the key says so first, with what to do.
     const page = (await get(`/keys/${key.id}`)).text;
-    const action = `${base}/keys/${key.id}/change#added`;
+    const action = `${base}/keys/${key.id}/change`;
     expect(
       await elementsOf(page, `.banner.danger form[method=post][action="${action}"] button[name=allow]`),
     ).toMatchObject([{ text: 'Allow this address', attributes: { value: '198.51.100.9' } }]);

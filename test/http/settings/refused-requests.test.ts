@@ -137,11 +137,11 @@ test('the file of the latest refused requests has each of them, newest first', a
   expect(rows).toHaveLength(61);
   expect(rows[0]).toMatch(
     new RegExp(
-      `"n8n: triage","${key.hint}",422,"Validation failed",,"minutes \\(a whole number from 1 to 1440\\)","1001",,.*,"n8n/1.2","${requestId}"$`,
+      `"n8n: triage","${key.hint}",422,"Validation failed",,"minutes \\(a whole number from 1 to 1440\\)","1001","Acme",,.*,"n8n/1.2","${requestId}"$`,
     ),
   );
   expect(rows[60]).toContain('"0-00"');
-  expect(rows[1]).toContain(',"a name that the API does not know","not an id",,"192.0.2.1","n8n","0-59"');
+  expect(rows[1]).toContain(',"a field that is not accepted there","not an id",,,"192.0.2.1","n8n","0-59"');
 });
 
 test('the log is shown newest first, 50 requests on a page', async () => {
@@ -273,7 +273,7 @@ describe('the repair of a refused request', () => {
     await api.settled();
     for (const path of ['/refused', `/keys/${key.id}`]) {
       const { text } = await get(path);
-      const buttons = await elementsOf(text, `.refused form[action="${base}/keys/${key.id}/change#added"] button`);
+      const buttons = await elementsOf(text, `.refused form[action="${base}/keys/${key.id}/change"] button`);
       expect(buttons.map(({ attributes }) => attributes['value'])).toEqual(['globex']);
       const rows = (await elementsOf(text, '.refused tbody tr')).map((row) => row.text.replaceAll(/\s+/g, ' '));
       expect(rows).toEqual([
@@ -352,7 +352,7 @@ describe('the page of refused requests', () => {
       /415 Unsupported media type.*Last ticket: 1001/,
       /400 Invalid Idempotency-Key/,
       /404 The ticket is unknown or closed.*7777/,
-      /422 Validation failed.*Last fields: message.*a name that the API does not know.*2 requests, last 1 min ago/,
+      /422 Validation failed.*Last fields: message.*a field that is not accepted there.*2 requests, last 1 min ago/,
     ])
       expect(others).toContainEqual(expect.stringMatching(row));
   });

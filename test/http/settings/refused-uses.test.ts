@@ -324,10 +324,10 @@ describe('the file of refused uses', () => {
     const { text } = await settings.get('/refused.csv');
     const at = '"2027-03-22 03:30:05","2027-03-22 03:30:05"';
     expect(csvRows(text)).toEqual([
-      `"'=Old","${key.hint}",401,"The key is revoked",,,,,"${use?.['source_address']}",,1,${at},${at},`,
+      `"'=Old","${key.hint}",401,"The key is revoked",,,,,,"${use?.['source_address']}",,1,${at},${at},,,,`,
     ]);
     expect(text.split('\r\n')[0]).toBe(
-      '"Key","Key hint","Status","Reason","Daily limit","Fields","Ticket","Technician","From","User-Agent","Count, at least","First (UTC)","First (UTC)","Last (UTC)","Last (UTC)","Latest lost writes"',
+      '"Key","Key hint","Status","Reason","Daily limit","Fields","Ticket","Company","Technician","From","User-Agent","Count, at least","First (UTC)","First (UTC)","Last (UTC)","Last (UTC)","Entered by hand (UTC)","Entered by hand (UTC)","Also refused","Latest lost writes"',
     );
   });
 

@@ -34,7 +34,7 @@ const ADVICE: Partial<Record<string, string>> = {
   psa_not_included: 'Ask the provider of your PSA to turn write-back on.',
   ticket_not_found: 'Check the id, and whether the ticket is open in your PSA.',
   technician_not_eligible: 'Correct the address, or activate them in the PSA.',
-  not_found: 'The address is wrong; often the ticket id in it is empty.',
+  not_found: 'The URL is wrong; often the ticket id in it is empty.',
   method_not_allowed: 'Correct the method: a write is a POST.',
   malformed_json: 'Escape quotes and line breaks in the JSON.',
   invalid_encoding: 'Send the body as UTF-8.',
@@ -129,11 +129,11 @@ export function repairOf(refusal: Refusal): Way | undefined {
   const { sourceAddress, companyId, company } = (isLastAllowed && stillRefused[0]) || refusal;
   if (reason === 'address_not_allowed' && sourceAddress !== null) {
     const posted = { name: 'allow', value: sourceAddress } as const;
-    return { text: isLastAllowed ? 'Allow the next address' : 'Allow this address', path: `${change}#added`, posted };
+    return { text: isLastAllowed ? 'Allow the next address' : 'Allow this address', path: change, posted };
   }
   if (reason === 'company_not_allowed' && companyId !== null) {
     const posted = { name: 'addCompany', value: companyId } as const;
-    return { text: `Add ${company ?? 'the company'}`, path: `${change}#added`, posted };
+    return { text: `Add ${company ?? 'the company'}`, path: change, posted };
   }
   return undefined;
 }
@@ -208,7 +208,7 @@ export const RefusedPart = ({
 
 /** A refused field with what it accepts: the request did not have that. */
 export function fieldText(pointer: string): string {
-  if (pointer === '/?') return 'a name that the API does not know';
+  if (pointer === '/?') return 'a field that is not accepted there';
   if (pointer === '') return 'the whole body';
   const rule = fieldRule(pointer);
   return pointer.slice(1) + (rule === undefined ? '' : ` (${rule})`);

@@ -2,7 +2,7 @@ import type { RefusedRequest } from '../../../services/keys/refused-requests.ts'
 import { Address, formatNumber, Table, type TableColumn, Ticket } from './components.tsx';
 import { From, KeyName } from './key-facts.tsx';
 import { adviceOf, programIn, RefusedPart, Repair, reasonText, repairId } from './refusal.tsx';
-import { RecentTime } from './time.tsx';
+import { MINUTE_MS, RecentTime } from './time.tsx';
 
 /** Requests that were refused alike, the latest first. */
 interface Group {
@@ -25,10 +25,11 @@ function groupsOf(requests: readonly RefusedRequest[], reported: ReadonlySet<str
 
 /** The reason in words, what was wrong, and what to do. */
 function Reason({ group: { latest, hasAdvice } }: { group: Group }) {
-  const { status, reason, dayLimit, isAllowedNow } = latest;
+  const { status, reason, dayLimit, sourceAddress, isAllowedNow } = latest;
   return (
     <div>
       <span class="status">{status}</span> {reasonText(reason, dayLimit)}
+      {reason === 'address_not_allowed' && <From address={sourceAddress} />}
       <RefusedPart refusal={latest} />
       {hasAdvice && (
         <>
@@ -40,11 +41,15 @@ function Reason({ group: { latest, hasAdvice } }: { group: Group }) {
   );
 }
 
+/** When the requests of a group were refused, and how often. */
 function When({ group: { latest, requests } }: { group: Group }) {
+  const first = requests.at(-1) ?? latest;
+  const times = requests.length === 1 ? 'once' : `${formatNumber(requests.length)} times`;
   return (
     <>
+      {latest.at - first.at >= MINUTE_MS && [<RecentTime at={first.at} />, '–']}
       <RecentTime at={latest.at} />
-      {requests.length > 1 && `, ${latest.isMinimum ? 'at least ' : ''}${formatNumber(requests.length)} times`}
+      {latest.isMinimum ? `, at least ${times}` : requests.length > 1 && `, ${times}`}
     </>
   );
 }
@@ -59,17 +64,18 @@ const Tickets = ({ group: { requests } }: { group: Group }) => (
   </>
 );
 
-/** From where each request came, and its id. */
+/** When each request came, its id, and where it came from unless that is the same as of the one above it. */
 const Details = ({ group: { requests } }: { group: Group }) => (
   <details>
     <summary>
       <bdi>{[...new Set(requests.flatMap((request) => programIn(request) || []))].join(', ') || 'Details'}</bdi>
     </summary>
-    {requests.map(({ at, sourceAddress, userAgent, requestId }) => (
+    {requests.map(({ at, sourceAddress, userAgent, requestId }, index) => (
       <p class="minor">
         <RecentTime at={at} />
-        <From address={sourceAddress} />
-        {userAgent !== null && [', ', <bdi>{userAgent}</bdi>]}. Request <Address address={requestId} />
+        {sourceAddress !== requests[index - 1]?.sourceAddress && <From address={sourceAddress} />}
+        {userAgent !== null && userAgent !== requests[index - 1]?.userAgent && [', ', <bdi>{userAgent}</bdi>]}. Request{' '}
+        <Address address={requestId} />
       </p>
     ))}
   </details>
@@ -101,10 +107,13 @@ export const RefusedRequestsTable = ({ requests, reported = new Set(), forOneKey
   />
 );
 
-/** The same in a fold, which is open for those that a search or a status has `found`. */
+/** The same in a fold, which is open for those that a search or a status has `found`, with what the log keeps. */
 export const LatestRequests = ({ found, ...props }: Props & { found?: string | undefined }) => (
-  <details id="requests" open={found !== undefined}>
-    <summary>Requests{found ? ` with “${found}”` : ', one by one'}</summary>
-    <RefusedRequestsTable {...props} />
-  </details>
+  <>
+    <details id="requests" open={found !== undefined}>
+      <summary>Requests{found ? ` with “${found}”` : ', one by one'}</summary>
+      <RefusedRequestsTable {...props} />
+    </details>
+    <p class="minor">At most 50 of each key, for 7 days, without their texts; of many in a minute, only some.</p>
+  </>
 );
