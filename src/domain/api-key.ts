@@ -84,9 +84,12 @@ export async function findPastedKeys(text: string): Promise<PastedKey[]> {
   return [...found.values()];
 }
 
-/** How many values in a text look like keys of the deployment and are none: cut off, too long or mistyped. */
-export const countBrokenKeys = (text: string, prefix: string): number =>
-  new Set(keyParts(text, prefix).filter((value) => !isWellFormedKey(value, prefix))).size;
+/** The values in a text that look like keys of the deployment and are none: cut off, too long or mistyped. */
+export const brokenKeys = (text: string, prefix: string): string[] =>
+  [...new Set(keyParts(text, prefix))].filter((value) => !isWellFormedKey(value, prefix));
+
+/** What the hint of a key begins with: its prefix, and its first 4 characters. */
+export const beginningOfHint = (value: string, prefix: string): string => value.slice(0, prefix.length + 5);
 
 /** The key value at the end of a text before a `_` and the rest after it. The checksum tells where its prefix begins. */
 function endingInValue(text: string, rest: string): string | undefined {

@@ -22,6 +22,9 @@ export function jsonWithoutKeys(value: unknown, prefix: string): string {
 export const containsKey = (text: string, prefix: string): boolean =>
   text.includes(prefix) && pattern(prefix, MIN_KEY).test(text);
 
-/** The key values in the text, whole or truncated, without an encoded `_`. */
+/** The key values in the text, whole or truncated, with at least the characters that a hint begins with; no hints. */
 export const keyParts = (text: string, prefix: string): string[] =>
-  text.match(pattern(prefix, MIN_PART, 'g'))?.map((value) => value.replace(/%5f/i, '_')) ?? [];
+  Array.from(
+    text.matchAll(new RegExp(`${prefix}(?:_|%5[Ff])([0-9A-Za-z]{4,})(?![0-9A-Za-z]|…|\\.{3}|\\\\u2026)`, 'g')),
+    ([, secret]) => `${prefix}_${secret}`,
+  );

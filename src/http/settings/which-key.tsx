@@ -1,19 +1,20 @@
 import { zValidator } from '@hono/zod-validator';
 import { Hono } from 'hono';
 import * as z from 'zod/mini';
-import { countBrokenKeys, isLive, KEY_LENGTH } from '../../domain/api-key.ts';
+import { beginningOfHint, brokenKeys, isLive, KEY_LENGTH } from '../../domain/api-key.ts';
 import { identifyKeys, type KeyDetails } from '../../services/keys/read-keys.ts';
 import { stateInList } from '../../services/keys/select-keys.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import type { FormState } from './forms.ts';
-import { redirectWith, usePage } from './page-context.ts';
+import { keyListPath } from './key-query.ts';
+import { pageContext, redirectWith, usePage } from './page-context.ts';
 import { Banner, Hint, State, Table, type TableColumn } from './pages/components.tsx';
 import { Field } from './pages/form.tsx';
 import { EndKey } from './pages/key.tsx';
 import { KeyName, LastWrite } from './pages/key-facts.tsx';
 import { render, trail } from './render-page.tsx';
 
-/** The page that leads from a text with keys to their pages. It never shows the submitted text. */
+/** The page that leads from a text with keys to their pages. Of the submitted text it shows hints, and how keys begin. */
 export const whichKey = new Hono<AdminEnv>();
 
 const TITLE = 'Which key is this?';
@@ -28,30 +29,38 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.catch(z.stri
   const found = await identifyKeys(adminContext(c), keyPrefix, pasted);
   const keys = [...new Map(found.flatMap((one) => one.keys).map((key) => [key.id, key])).values()];
   const [key] = keys;
-  const foreign = found.filter((one) => one.keys.length === 0).map(({ hint }) => hint);
-  const broken = countBrokenKeys(pasted, keyPrefix);
-  if (key && keys.length === 1 && foreign.length === 0 && broken === 0)
+  const foreign = found.filter((one) => one.keys.length === 0);
+  const broken = brokenKeys(pasted, keyPrefix);
+  const cut = [...foreign.flatMap(({ isWhole, hint }) => (isWhole ? [] : hint)), ...broken];
+  if (key && keys.length === 1 && foreign.length + broken.length === 0)
     return redirectWith(c, `/keys/${key.id}`, `This key was in the text. ${adviceFor(key)}`, 'neutral');
   const page = (
     <>
-      {found.length + broken === 0 && (
-        <Banner tone="warning">
-          No key or hint of this service is in this text. A key has {KEY_LENGTH} characters after{' '}
-          <code>{keyPrefix}_</code>.
-        </Banner>
+      {found.length + broken.length === 0 && (
+        <Banner tone="warning">No key or hint of this service is in this text.</Banner>
       )}
       {foreign.length > 0 && (
         <Banner tone="warning">
           Your organization does not have {foreign.length === 1 ? 'this key' : 'these keys'}:{' '}
-          {foreign.map((hint, index) => [index > 0 && ', ', <Hint hint={hint} />])}.
+          {foreign.map(({ hint }, index) => [index > 0 && ', ', <Hint hint={hint} />])}.
         </Banner>
       )}
-      {broken > 0 && (
+      {broken.length > 0 && (
         <Banner tone="warning">
-          {broken} {found.length > 0 && 'more '}
-          {broken === 1 ? 'value is' : 'values are'} not complete: a whole key has {KEY_LENGTH} characters after{' '}
+          {broken.length} {found.length > 0 && 'more '}
+          {broken.length === 1 ? 'value is' : 'values are'} cut or mistyped: a key has {KEY_LENGTH} characters after{' '}
           <code>{keyPrefix}_</code>.
         </Banner>
+      )}
+      {cut.length > 0 && (
+        <p>
+          Look for keys that begin with{' '}
+          {[...new Set(cut.map((one) => beginningOfHint(one, keyPrefix)))].map((one, index) => [
+            index > 0 && ', ',
+            <a href={keyListPath(pageContext(c).base, { q: one, state: 'all' })}>{one}</a>,
+          ])}
+          : a hint does not end as its key does.
+        </p>
       )}
       {keys.length > 0 && (
         <p>Your keys in the text: {keys.length}. If others may have seen it, rotate or revoke each that works.</p>

@@ -113,13 +113,14 @@ export async function identifyKeys(
   ctx: AdminContext,
   keyPrefix: string,
   text: string,
-): Promise<{ hint: string; keys: KeyDetails[] }[]> {
+): Promise<{ hint: string; isWhole: boolean; keys: KeyDetails[] }[]> {
   const pasted = (await findPastedKeys(text)).filter(({ hint }) => hint.startsWith(`${keyPrefix}_`));
   const found = await queryAll(ctx, 'nothing_written', (db) =>
     pasted.map((one) => findOwnKeys(db, ctx.actor.organizationId, one)),
   );
-  return pasted.map(({ hint }, index) => ({
+  return pasted.map(({ hint, hash }, index) => ({
     hint,
+    isWhole: hash !== null,
     keys: (found[index] ?? []).map((row) => toKeyDetails(row, ctx.now())),
   }));
 }

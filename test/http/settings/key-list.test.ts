@@ -154,14 +154,28 @@ describe('“Which key is this?”', () => {
     expect((await elementsOf(text, 'th a')).map(({ attributes }) => attributes['href'])).toEqual([
       `${base}/keys/${key.id}`,
     ]);
-    expect(text).toContain('1 more value is not complete');
+    expect(text).toContain('1 more value is cut or mistyped');
     const alone = await post('/which-key', { pasted: cut.value.slice(0, -1) });
-    expect(alone.text).toContain('1 value is not complete: a whole key has');
+    expect(alone.text).toContain('1 value is cut or mistyped: a key has 46 characters after');
     expect(alone.text).not.toContain('No key or hint of this service');
-    const short = await post('/which-key', { pasted: cut.value.slice(0, 10) });
-    expect((await elementsOf(short.text, '[role=alert]')).map((alert) => alert.text)).toEqual([
-      'No key or hint of this service is in this text. A key has 46 characters after twb_.',
-    ]);
+  });
+
+  test('leads from a cut value, and from the ends of a value, to the keys that begin like it', async () => {
+    const { organization, base, get, post } = await makeSettings();
+    const [key] = [await makeKey(organization, { name: 'Cut' }), await makeKey(organization)];
+    const beginning = key.value.slice(0, 8);
+    for (const [pasted, says] of [
+      [key.value.slice(0, 8), '1 value is cut or mistyped'],
+      [key.value.slice(0, 30), '1 value is cut or mistyped'],
+      [`${beginning}…${key.value.slice(-4)}`, 'Your organization does not have this key'],
+    ] as const) {
+      const { text } = await post('/which-key', { pasted });
+      expect((await elementsOf(text, '[role=alert]'))[0]?.text).toContain(says);
+      const [link] = await elementsOf(text, 'main p a');
+      expect(link).toEqual(expect.objectContaining({ text: beginning }));
+      const list = String(link?.attributes['href']).slice(base.length).replaceAll('&amp;', '&');
+      expect((await elementsOf((await get(list)).text, '.keys th .name')).map((name) => name.text)).toEqual(['Cut']);
+    }
   });
 
   test('lists the keys that have the same hint', async () => {
