@@ -42,7 +42,7 @@ export function KeyListPage({ list, query, hasPsa, refused }: Props) {
       )}
       {isPlainList(query) && <NeedsAttention facts={list.facts} />}
       {advice && <p class="advice">{advice}</p>}
-      {isPlainList(query) && !list.latestDay?.day && <FirstSteps keys={list.keys} />}
+      {isPlainList(query) && !hasWritten(list) && <FirstSteps keys={list.keys} />}
       {list.latestDay !== null && (
         <>
           <Filters list={list} query={query} />
@@ -52,6 +52,9 @@ export function KeyListPage({ list, query, hasPsa, refused }: Props) {
     </>
   );
 }
+
+/** Whether a key has written, one in use or another. */
+const hasWritten = ({ latestDay, keys }: KeyList) => latestDay?.day || keys.some(({ lastWrite }) => lastWrite !== null);
 
 /** The way to the first write, while no key has written. */
 function FirstSteps({ keys }: Pick<KeyList, 'keys'>) {
