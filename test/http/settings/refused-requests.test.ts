@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type NewRefusedRequest, recordRefusal } from '../../../src/services/keys/record-refusal.ts';
 import { countD1 } from '../../support/d1.ts';
-import { csvRows, elementsOf } from '../../support/page.ts';
+import { countElements, csvRows, elementsOf } from '../../support/page.ts';
 import { refusedRequest } from '../../support/refused-requests.ts';
 import { copyKey, makeSettings } from '../../support/settings.ts';
 import { asOperator, importRecords, makeKey, NOTE, revoke, rotate, TIME } from '../../support/world.ts';
@@ -388,7 +388,7 @@ describe('the page of refused requests', () => {
       const { text } = await get('/refused');
       const rows = await elementsOf(text, '.refused tbody tr');
       const times = (await elementsOf(text, '.refused-requests tbody tr')).map(
-        (row) => /((at least )?\d+) times/.exec(row.text)?.[1],
+        (row) => /((at least )?(\d+ times|once))/.exec(row.text)?.[1],
       );
       const chips = await elementsOf(text, '.state-chips .number');
       return [
@@ -400,18 +400,20 @@ describe('the page of refused requests', () => {
     const wrongType = { status: 415, reason: 'unsupported_media_type' };
     await refuse(4, minute + 59_000);
     await refuse(1, minute + 60_000, wrongType);
-    expect(await shown()).toEqual([['1', '4'], ['4'], ['1', '4']]);
+    expect(await shown()).toEqual([['1', '4'], ['4 times'], ['1', '4']]);
     await refuse(1, minute, wrongType);
     expect(await shown()).toEqual([
       ['At least 4', 'At least 2'],
-      ['at least 2', 'at least 4'],
+      ['at least 2 times', 'at least 4 times'],
       ['2+', '4+'],
     ]);
+    await refuse(1, minute, { status: 400, reason: 'malformed_json' });
+    expect((await shown())[1]?.[0]).toBe('at least once');
     // Fifty are kept of a key.
     for (let ago = 100; ago > 51; ago--) await refuse(1, minute - ago * 60_000, {}, other.id);
-    expect((await shown())[0]).toEqual(['At least 4', 'At least 2', '49']);
+    expect((await shown())[0]).toEqual(['At least 4', 'At least 1', 'At least 2', '49']);
     await refuse(1, minute - 3_600_000, {}, other.id);
-    expect((await shown())[0]?.[2]).toBe('At least 50');
+    expect((await shown())[0]?.[3]).toBe('At least 50');
   });
 
   test('reads a limited number of rows of an organization with 5,000 requests', async () => {
@@ -451,6 +453,56 @@ describe('the page of refused requests', () => {
       expect(text.indexOf('id="lost"')).toBeGreaterThan(text.indexOf('class="refused-requests'));
       expect(text.indexOf('class="refused-requests')).toBeGreaterThan(0);
     }
+  });
+
+  test('names the minutes of requests that were refused alike, and where they came from only if that changes', async () => {
+    const settings = await makeSettings({ timeZone: 'UTC' });
+    const { organization } = settings;
+    const key = await makeKey(organization);
+    const minute = Math.floor(Date.now() / 60_000) * 60_000;
+    for (const [id, ago, sourceAddress] of [
+      ['1', 3, '192.0.2.1'],
+      ['2', 2, '192.0.2.1'],
+      ['3', 1, '192.0.2.2'],
+    ] as const) {
+      const request = refusedRequest(id, { at: minute - ago * 60_000, sourceAddress });
+      await recordRefusal(asOperator(), { organizationId: organization, keyId: key.id }, { request });
+    }
+    const clock = (ago: number) => new Date(minute - ago * 60_000).toISOString().slice(11, 16);
+    const [row] = await logOn(settings, '/refused');
+    // At midnight, a time has its date.
+    expect(row?.replaceAll(/\d+ \w+, (?=\d\d:)/g, '')).toBe(
+      `${clock(3)}–${clock(1)}, 3 times422 Validation failedFields: minutes (a whole number from 1 to 1440)n8n: triage ${key.hint}1001n8n` +
+        `${clock(1)} from 192.0.2.2, n8n. Request 3${clock(2)} from 192.0.2.1. Request 2${clock(3)}. Request 1`,
+    );
+  });
+
+  test('has no requests one by one for lost writes, and its file says what was entered by hand and what else is refused', async () => {
+    const { organization, api, get, post } = await makeSettings();
+    const key = await makeKey(organization, { name: 'A' });
+    for (const message of ['a', 'b'])
+      await api.postNote(key.value, { message }, { 'Idempotency-Key': 'e', Prefer: 'handling=strict' });
+    const bound = await makeKey(organization, { name: 'B', networks: '192.0.2.0/24' });
+    for (const address of ['198.51.100.9', '203.0.113.1'])
+      await api.postNote(bound.value, undefined, { 'CF-Connecting-IP': address });
+    await api.settled();
+    expect(await logOn({ get }, '/refused?status=Lost')).toEqual([]);
+    expect(await countElements((await get('/refused?status=Lost')).text, '.refused tbody tr')).toBe(1);
+    const columns = async () => {
+      const rows = csvRows((await get('/refused.csv')).text).toSorted();
+      return rows.map((row) => row.split(',').slice(16, 19));
+    };
+    expect(await columns()).toEqual([
+      ['', '', ''],
+      ['', '', '"198.51.100.9"'],
+    ]);
+    const page = (await get(`/keys/${key.id}/lost-writes`)).text;
+    const fields = (await elementsOf(page, 'form[method=post] input[type=hidden]')).map(({ attributes }) => [
+      String(attributes['name']),
+      String(attributes['value']),
+    ]);
+    await post(`/keys/${key.id}/lost-writes`, Object.fromEntries(fields));
+    expect((await columns())[0]).toEqual([expect.stringMatching(/^"\d{4}-/), expect.stringMatching(/^"\d{4}-/), '']);
   });
 
   test('says when nothing is to be done, and offers a successor that exists instead of another replacement', async () => {
