@@ -31,7 +31,7 @@ export const wholeNumber = (name: string) =>
   z.optional(
     z.pipe(
       z.string().check(z.regex(/^[1-9]\d{0,14}$/, `${name} must be a whole number, at least 1.`)),
-      z.transform(Number),
+      z.coerce.number(),
     ),
   );
 

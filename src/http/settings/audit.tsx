@@ -37,7 +37,7 @@ const text = () => z.optional(z.string().check(z.trim()));
 const addressShape = z.lazy(() =>
   z.object({
     /** A ticket, also as `#1003`, a record id, a request id or an Idempotency-Key. */
-    q: z.optional(z.pipe(z.string(), z.transform(searchedId))),
+    q: z.optional(z.string().check(z.overwrite(searchedId))),
     /** Only in links. */
     ticket: text(),
     by: text(),

@@ -21,7 +21,7 @@ export const refusedRequests = new Hono<AdminEnv>();
 const refusedShape = z.lazy(() =>
   z.object({
     /** A ticket, also as `#1003`, a request id, or the Idempotency-Key of a lost write. */
-    q: z.optional(z.pipe(z.string(), z.transform(searchedId))),
+    q: z.optional(z.string().check(z.overwrite(searchedId))),
     /** A status of the responses, or `Lost`. */
     status: z.optional(z.string()),
     before: z.optional(z.string()),

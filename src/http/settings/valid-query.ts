@@ -1,29 +1,32 @@
-import { validator } from 'hono/validator';
+import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod/mini';
 import { timeOfId } from '../../domain/record-id.ts';
 import { PageProblem } from './page-problem.ts';
 
 /**
  * The filters in the address of a page have this shape: the handler gets them by `c.req.valid('query')`. Empty filters are
- * ignored, and of a repeated one the last counts.
+ * ignored, and of a repeated one the last counts. A field of the shape must not have a `z.transform`, which is asynchronous
+ * here: it would come after the others, in links too.
  *
  * @throws PageProblem with the messages of the shape, if it refuses a value
  */
 export const validQuery = <Shape extends z.ZodMiniType>(shape: Shape) =>
-  // Not `zValidator`: it parses asynchronously, and then transformed filters come after all others, in links too.
-  validator('query', (parameters): z.output<Shape> => {
-    const { data, error } = shape.safeParse(givenFilters(parameters));
-    if (error) throw invalidFilter(error);
-    return data;
-  });
+  zValidator(
+    'query',
+    z.lazy(() => z.pipe<z.ZodMiniTransform<unknown, unknown>, Shape>(z.transform(givenFilters), shape)),
+    (result) => {
+      if (!result.success) throw invalidFilter(result.error);
+    },
+  );
 
 /** Filters that a shape refuses: its messages name each and its rule. */
 export const invalidFilter = ({ issues }: { issues: readonly { message: string }[] }) =>
   new PageProblem(400, 'Invalid filter', [...new Set(issues.map(({ message }) => message))].join(' '));
 
-function givenFilters(parameters: Record<string, string | string[]>): Record<string, string> {
-  const last = Object.entries(parameters).map(([name, values]) => [name, [values].flat().at(-1) ?? ''] as const);
-  return Object.fromEntries(last.filter(([, value]) => value.trim() !== ''));
+function givenFilters(parameters: unknown): unknown {
+  const last = z.transform((all: string[]) => all.at(-1) ?? '');
+  const lastOf = z.record(z.string(), z.union([z.string(), z.pipe(z.array(z.string()), last)]));
+  return Object.fromEntries(Object.entries(lastOf.parse(parameters)).filter(([, value]) => value.trim() !== ''));
 }
 
 /** The address of a CSV file: with `before`, it continues another one. */
