@@ -161,10 +161,10 @@ export const OTHER_WORDS: Readonly<Record<string, string>> = {
   '/docs/limits#availability': 'uptime downtime sla status',
   '/docs/data#data': 'gdpr privacy personal data processing',
   '/docs/data#deletion': 'retention archive',
-  '/docs/administrators#rotate': 'who still uses use using',
+  '/docs/administrators#rotate': 'who still uses use using revoke lost key',
   '/docs/administrators#refused': 'request id requestid lost write writes',
   '/docs/administrators#leaked': 'leak stolen compromised exposed',
-  '/docs/administrators#people': 'second another colleague user access role',
+  '/docs/administrators#people': 'add second another colleague administrator user access role',
   '/docs/administrators#audit': 'csv export download',
   '/docs/administrators#approval': 'timesheet billing billable approve reject',
 };

@@ -59,20 +59,23 @@ refusedRequests.get('/refused', validQuery(refusedShape), async (c) => {
       {shownUses.length + shownOthers.length > 0 && <RefusedUsesTable uses={shownUses} others={shownOthers} />}
       {requests.length + lost.length + shownOthers.length === 0 && <NoRequests query={query} />}
       {requests.length > 0 && (
-        <>
-          <LatestRequests
-            requests={requests}
-            reported={new Set([...shownUses, ...shownOthers].map(repairId))}
-            found={q ?? (isOfLog || query.status ? '' : undefined)}
-          />
-          <div class="row minor">
-            {next !== undefined && <a href={addressOf(c.req.path, { ...query, before: next })}>Older requests</a>}
+        <LatestRequests
+          requests={requests}
+          reported={new Set([...shownUses, ...shownOthers].map(repairId))}
+          found={q ?? (isOfLog || query.status ? '' : undefined)}
+          isOlder={before !== undefined}
+        />
+      )}
+      {(requests.length > 0 || (isOfLog && lost.length > 0)) && (
+        <div class="row minor">
+          {next !== undefined && <a href={addressOf(c.req.path, { ...query, before: next })}>Older requests</a>}
+          {requests.length > 0 && (
             <a href={addressOf(`${pageContext(c).base}/refused-requests.csv`, { q, status: query.status })}>
               Requests as CSV
             </a>
-            {isOfLog && <a href={c.req.path}>All refused requests</a>}
-          </div>
-        </>
+          )}
+          {isOfLog && <a href={c.req.path}>All refused requests</a>}
+        </div>
       )}
       <LostWrites uses={lost} query={{ q, status: query.status }} />
       <p class="minor">

@@ -147,7 +147,7 @@ describe('allowed networks', () => {
       const { text } = await post(`/keys/${id}/change`, form);
       return [await textOf(text, '#added'), (await elementsOf(text, '#form[data-draft]')).length];
     };
-    expect(await open({ allow: '198.51.100.9' })).toEqual([['Not saved yet. Save also allows: 198.51.100.9'], 0]);
+    expect(await open({ allow: '198.51.100.9' })).toEqual([['Not saved yet. Save also allows: 198.51.100.9Save'], 0]);
     expect(await open({ allow: '203.0.113.7' })).toEqual([[], 1]);
     expect(await elementsOf((await get(`/keys/${id}/change`)).text, '#form[data-draft]')).toHaveLength(1);
     // A key without networks works from everywhere: one address would limit it.

@@ -189,7 +189,7 @@ describe('the repair of a refused request', () => {
     expect(await checkedCompanies(shown.text)).toEqual(['acme', 'globex']);
     const noticeOf = async (page: string) =>
       (await elementsOf(page, '#added')).map(({ text }) => text.replaceAll(/\s+/g, ' '));
-    expect(await noticeOf(shown.text)).toEqual(['Not saved yet. Save also allows: Globex (globex)']);
+    expect(await noticeOf(shown.text)).toEqual(['Not saved yet. Save also allows: Globex (globex)Save']);
     for (const company of ['acme', 'unknown'])
       expect(await noticeOf((await post(`/keys/${key.id}/change`, { addCompany: company })).text)).toEqual([]);
     expect((await api.postNote(key.value, undefined, {}, '2001')).status).toBe(404);

@@ -60,6 +60,11 @@ function AddedNotice({ address, company: id, offered }: Added & Pick<SettingsPro
     <Banner tone="warning" id="added">
       <strong>Not saved yet.</strong> <em>Save</em> also allows:{' '}
       {company ? <CompanyName company={company} /> : address && <Address address={address} />}
+      <div class="actions">
+        <button type="submit" form="form">
+          Save
+        </button>
+      </div>
     </Banner>
   );
 }

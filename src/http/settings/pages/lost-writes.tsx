@@ -167,7 +167,8 @@ export function ConfirmLostWrites({ subject, use, query, cancel }: ConfirmProps)
         </p>
         <p>
           Enter {isMinimum ? 'all of them' : count === 1 ? 'it' : `these ${counted(count, 'write')}`} in{' '}
-          <bdi>{psa}</bdi> before you confirm. {isMinimum && MORE_LOST}
+          <bdi>{psa}</bdi> before you confirm. The texts are in the automation’s runs of these times.{' '}
+          {isMinimum && MORE_LOST}
         </p>
       </div>
       <Table caption="Lost writes" columns={EACH} rows={lost} />

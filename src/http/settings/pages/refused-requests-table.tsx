@@ -107,11 +107,21 @@ export const RefusedRequestsTable = ({ requests, reported = new Set(), forOneKey
   />
 );
 
-/** The same in a fold, which is open for those that a search or a status has `found`, with what the log keeps. */
-export const LatestRequests = ({ found, ...props }: Props & { found?: string | undefined }) => (
+interface LatestProps extends Props {
+  /** The search that has found them; empty if another filter has. */
+  found?: string | undefined;
+  /** Whether they are those before others. */
+  isOlder?: boolean;
+}
+
+/** The same in a fold, which is open for those that a filter has found, with what the log keeps. */
+export const LatestRequests = ({ found, isOlder = false, ...props }: LatestProps) => (
   <>
     <details id="requests" open={found !== undefined}>
-      <summary>Requests{found ? ` with “${found}”` : ', one by one'}</summary>
+      <summary>
+        {isOlder ? 'Older requests' : 'Requests'}
+        {found ? ` with “${found}”` : ', one by one'}
+      </summary>
       <RefusedRequestsTable {...props} />
     </details>
     <p class="minor">At most 50 of each key, for 7 days, without their texts; of many in a minute, only some.</p>

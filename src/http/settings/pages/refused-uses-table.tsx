@@ -24,6 +24,8 @@ type Row = Omit<RefusedUse, 'reason' | 'firstAt' | 'lost' | 'limitId' | 'others'
   reason: string;
   firstAt: number | null;
   pointers?: readonly string[];
+  /** Whether the row above it has the same key, and its name. */
+  isOfSameKey?: boolean;
 };
 
 /** A row for the requests of the log with one reason. */
@@ -60,7 +62,11 @@ function columnsOf(rows: readonly Row[], forOneKey: boolean, now: number): Table
   return [
     [
       forOneKey ? 'Reason' : 'Key and reason',
-      (row) => [!forOneKey && <KeyName subject={row.key} />, <Reason row={row} />],
+      (row) => [
+        !forOneKey &&
+          (row.isOfSameKey ? <span class="visually-hidden">{row.key.name}</span> : <KeyName subject={row.key} />),
+        <Reason row={row} />,
+      ],
     ],
     ['How often', (row) => <HowOften row={row} />],
     ...(rows.some(hasToDo)
@@ -135,7 +141,12 @@ export function RefusedUsesTable({ uses, others, forOneKey = false }: Props) {
   const rows = inOrder([...uses, ...others.map(rowOf)]);
   const isOver = (row: Row) => whyOver(row, now) !== undefined;
   const table = (some: readonly Row[]) => (
-    <Table caption="Refused requests by reason" kind="refused" columns={columnsOf(some, forOneKey, now)} rows={some} />
+    <Table
+      caption="Refused requests by reason"
+      kind="refused"
+      columns={columnsOf(some, forOneKey, now)}
+      rows={some.map((row, index) => ({ ...row, isOfSameKey: row.key.id === some[index - 1]?.key.id }))}
+    />
   );
   const open = rows.filter((row) => !isOver(row));
   const over = rows.filter(isOver);
