@@ -171,7 +171,8 @@ const findRefused = (search: FactSearch) => sql`
     isMinimum,
     lastAt: refusedUses.lastAt,
     sourceAddress: refusedUses.sourceAddress,
-    limitInWords: sql`replace(${refusedUses.dayLimit} ->> 'what', 'bytes', 'text')`,
+    limitInWords: sql`replace(${refusedUses.dayLimit} ->> 'what', 'bytes', 'text')
+      || iif(${refusedUses.dayLimit} ->> 'name' = 'key-day', ' of the key', ' of the organization')`,
   })}
   from ${organizations}
   cross join ${refusedUses} indexed by refused_uses_latest on ${refusedUses.organizationId} = ${organizations.id}

@@ -579,6 +579,7 @@ test('every message has its documented shape, and every kind of fact has occurre
     { reason: 'daily_limit_reached', dayLimit: { ...ofKey, what: 'minutes' } },
     { reason: 'daily_limit_reached', dayLimit: { ...ofKey, what: 'records' } },
     { reason: 'daily_limit_reached', dayLimit: { ...ofKey, isOwn: false, what: 'bytes' } },
+    { reason: 'daily_limit_reached', dayLimit: { ...ofKey, name: 'organization-day', isOwn: false, what: 'records' } },
   ] as const;
   for (const refusal of refusals)
     await recordRefusal(
@@ -591,8 +592,13 @@ test('every message has its documented shape, and every kind of fact has occurre
   await runDailyAlerts(now);
   await runAlerts(now);
   // Each limit has its alert.
-  const limits = texts().flatMap((text) => /because of a daily limit of (\w+)\./.exec(text)?.[1] ?? []);
-  expect(limits.sort()).toEqual(['minutes', 'records', 'text']);
+  const limits = texts().flatMap((text) => /because of a daily limit of (.+?)\. /.exec(text)?.[1] ?? []);
+  expect(limits.sort()).toEqual([
+    'minutes of the key',
+    'records of the key',
+    'records of the organization',
+    'text of the key',
+  ]);
   const contract = await psaContract();
   allMessages.push(...addresses.messages);
   const differences = allMessages.flatMap(({ id, ...body }) =>
