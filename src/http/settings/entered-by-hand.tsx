@@ -1,7 +1,8 @@
 import { type Context, Hono } from 'hono';
 import { dateText } from '../../domain/calendar.ts';
+import { ONE, type TimeQuery } from '../../domain/time-query.ts';
 import { enterByHand, readTaken } from '../../services/work/enter-by-hand.ts';
-import { goesToPsa, isRedacted, ONE, readEntries, type TimeQuery } from '../../services/work/time-queue.ts';
+import { goesToPsa, isRedacted, readEntries } from '../../services/work/time-queue.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { readForm } from './forms.ts';
 import { addressOf, pageContext, redirectWith } from './page-context.ts';

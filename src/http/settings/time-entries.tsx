@@ -1,26 +1,21 @@
 import { type Context, Hono } from 'hono';
 import { decisionReason, MAX_REASON_LENGTH } from '../../domain/decision-reason.ts';
 import { APPROVAL_DECISIONS } from '../../domain/record-kinds.ts';
+import { FILE_PART, isFiltered, MAX_ALL, PAGE, type TimeQuery, textSizeOf } from '../../domain/time-query.ts';
 import {
   decideTime,
   type Entry,
   exportTime,
-  FILE_PART,
   hasAllMarks,
   hasAnyTime,
-  isFiltered,
-  MAX_ALL,
   MAX_SORTED,
-  PAGE,
   type Queue,
   readChoices,
   readEntries,
   readLastDecision,
   readTime,
   readUndecided,
-  type TimeQuery,
   type TimeTotals,
-  textSizeOf,
 } from '../../services/work/time-queue.ts';
 import { type AdminEnv, adminContext } from '../hono-env.ts';
 import { amountCell, type Column, csvDownload, fileName } from './download.ts';

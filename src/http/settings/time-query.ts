@@ -1,4 +1,4 @@
-import { type TimeQuery, timeQuery } from '../../services/work/time-queue.ts';
+import { type TimeQuery, timeQuery } from '../../domain/time-query.ts';
 import { invalidFilter, validQuery } from './valid-query.ts';
 
 /** The filters of the time in the address of a page. */

@@ -1,4 +1,3 @@
-import * as z from 'zod/mini';
 import { findFirstCompanies } from '../../db/directory/company-statements.ts';
 import { sortWaiting } from '../../db/work/sorted-time-statements.ts';
 import {
@@ -15,14 +14,22 @@ import {
   type TimeFilter,
   type TimeGroup,
 } from '../../db/work/time-queue-statements.ts';
-import { AUDIT_TEXT_LENGTH } from '../../domain/audit-actions.ts';
 import { addDays, dateIn, startOfDate } from '../../domain/calendar.ts';
 import { REDACTED } from '../../domain/change.ts';
-import { calendarDate, MAX_TEXT_LENGTH, wholeNumber } from '../../domain/fields.ts';
 import type { ApprovalDecision } from '../../domain/record-kinds.ts';
 import { NO_MARKS, type TimeMarks } from '../../domain/time-marks.ts';
+import {
+  FILE_PART,
+  firstDayOf,
+  isFiltered,
+  LISTED,
+  MAX_ALL,
+  PAGE,
+  STATUSES,
+  type TimeQuery,
+  textSizeOf,
+} from '../../domain/time-query.ts';
 import { compareNaturally } from '../../lib/natural-order.ts';
-import { keysOf } from '../../lib/objects.ts';
 import { seqRange } from '../audit/read-audit-log.ts';
 import { byAdministrator } from '../audit/write-with-audit.ts';
 import { query } from '../call-d1.ts';
@@ -32,47 +39,6 @@ import { type AdminContext, forNextCall } from '../service-context.ts';
 import { decideEntries } from './record-services.ts';
 
 export { MAX_SORTED, MAX_TOTAL } from '../../db/work/time-queue-statements.ts';
-
-/** How many entries a page lists, and how many "all" decides about at most. */
-export const LISTED = 100;
-export const MAX_ALL = 1_000;
-// The characters of a text that a page or a file reads and shows. It shows fewer, so that no key that was pasted into a text
-// is cut off, and therefore not recognized.
-export const PAGE = { characters: 1_000, shown: 300 };
-/** On a page of one entry: the whole text. */
-export const ONE = { characters: MAX_TEXT_LENGTH, shown: MAX_TEXT_LENGTH };
-export const FILE_PART = { limit: 2_500, characters: AUDIT_TEXT_LENGTH, shown: 3_000 };
-
-/** The states of a filter, in the order of the page, and their statuses. */
-export const STATUSES = {
-  waiting: 'SUBMITTED',
-  approved: 'APPROVED',
-  rejected: 'REJECTED',
-  /** Those that the PSA could not take, whatever was decided. */
-  refused: undefined,
-  all: undefined,
-} as const;
-
-/** How many characters of each text the page of a query reads and shows. */
-export const textSizeOf = ({ entry }: TimeQuery) => (entry === undefined ? PAGE : ONE);
-
-/** Which entries to show, where another page continues, and up to which `seq` an administrator has seen them. */
-export const timeQuery = z.lazy(() =>
-  z.object({
-    state: z._default(z.enum(keysOf(STATUSES), `State must be one of ${keysOf(STATUSES).join(', ')}.`), 'waiting'),
-    company: z.optional(z.string()),
-    technician: z.optional(z.string()),
-    key: z.optional(z.string()),
-    /** One entry, whatever was decided about it. While it waits, also the one that it may repeat. */
-    entry: z.optional(z.string()),
-    minutes: wholeNumber('Minutes'),
-    from: calendarDate('From'),
-    to: calendarDate('To'),
-    before: wholeNumber('Before'),
-    upTo: wholeNumber('Before'),
-  }),
-);
-export type TimeQuery = z.output<typeof timeQuery>;
 
 /** What the page of an administrator has read about the organization before. */
 export interface Queue {
@@ -152,15 +118,6 @@ function totalsOfEntry({ state }: TimeQuery, entry: Entry): TimeGroup {
   return { seq, companyId, company, technician, marked: 0, ...summed };
 }
 
-/** How many days of decided time a query has that says no first day, so that its cost does not grow with the history. */
-const DEFAULT_DAYS = 92;
-
-/** The first day of a query: undefined if the query has the whole of what waits, what the PSA refused, or one entry. */
-export function firstDayOf({ state, entry, from, to }: TimeQuery, today: string): string | undefined {
-  if (from !== undefined || entry !== undefined || state === 'waiting' || state === 'refused') return from;
-  return addDays(to ?? today, -DEFAULT_DAYS);
-}
-
 /** How many days before and after its work date an entry may have been written: the time zone may have changed since. */
 const DAYS_AROUND = 2;
 
@@ -232,11 +189,6 @@ async function sortEntries(
 /** Whether the entries of a query are sorted and marked. */
 const isSorted = (asked: TimeQuery, queue: Queue) =>
   asked.state === 'waiting' && (isFiltered(asked) || hasAllMarks(queue));
-
-/** The fields of a query that choose entries. */
-export const CHOOSING = ['company', 'technician', 'key', 'minutes', 'from', 'to', 'entry'] as const;
-
-export const isFiltered = (query: TimeQuery) => CHOOSING.some((name) => query[name] !== undefined);
 
 /** A page of the entries of a query: those that wait sorted, unless they are too many, and all others newest first. */
 export async function readTime(ctx: AdminContext, queue: Queue, asked: TimeQuery): Promise<TimePage> {

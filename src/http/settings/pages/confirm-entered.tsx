@@ -1,5 +1,6 @@
 import { dateText } from '../../../domain/calendar.ts';
-import { type Entry, isRedacted, type TimeQuery } from '../../../services/work/time-queue.ts';
+import type { TimeQuery } from '../../../domain/time-query.ts';
+import { type Entry, isRedacted } from '../../../services/work/time-queue.ts';
 import { addressOf, parametersOf, usePage } from '../page-context.ts';
 import { Cancel, counted, Facts, HiddenFields, money, Ticket } from './components.tsx';
 import { Refusal } from './time-table.tsx';

@@ -1,7 +1,8 @@
 import { MAX_REASON_LENGTH } from '../../../domain/decision-reason.ts';
 import type { ApprovalDecision } from '../../../domain/record-kinds.ts';
 import { isMarked } from '../../../domain/time-marks.ts';
-import { type Entry, LISTED, sumOf, type TimeQuery } from '../../../services/work/time-queue.ts';
+import { LISTED, type TimeQuery } from '../../../domain/time-query.ts';
+import { type Entry, sumOf } from '../../../services/work/time-queue.ts';
 import type { FormState } from '../forms.ts';
 import { addressOf, parametersOf, usePage } from '../page-context.ts';
 import { Banner, Cancel, counted, formatNumber, HiddenFields, Table } from './components.tsx';

@@ -2,17 +2,13 @@ import type { Child } from 'hono/jsx';
 import { addDays, dateIn, dateText } from '../../../domain/calendar.ts';
 import { APPROVAL_DECISIONS, type Approver, RECORD_KINDS } from '../../../domain/record-kinds.ts';
 import { isMarked } from '../../../domain/time-marks.ts';
+import { firstDayOf, isFiltered, LISTED, MAX_ALL, type TimeQuery } from '../../../domain/time-query.ts';
 import {
   type Entry,
-  firstDayOf,
   hasAllMarks,
-  isFiltered,
-  LISTED,
-  MAX_ALL,
   MAX_SORTED,
   MAX_TOTAL,
   type TimeChoices,
-  type TimeQuery,
   type TimeTotals,
   totalsOf,
 } from '../../../services/work/time-queue.ts';

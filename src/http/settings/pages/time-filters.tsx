@@ -1,7 +1,8 @@
 import type { Child } from 'hono/jsx';
 import { addDays, dateIn, dateText } from '../../../domain/calendar.ts';
+import { CHOOSING, isFiltered, STATUSES, type TimeQuery } from '../../../domain/time-query.ts';
 import { keysOf } from '../../../lib/objects.ts';
-import { CHOOSING, isFiltered, STATUSES, type TimeChoices, type TimeQuery } from '../../../services/work/time-queue.ts';
+import type { TimeChoices } from '../../../services/work/time-queue.ts';
 import { Icon } from '../../page/icon.tsx';
 import { addressOf, parametersOf, usePage } from '../page-context.ts';
 import { counted, Menu, waitingText } from './components.tsx';

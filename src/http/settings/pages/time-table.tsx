@@ -2,14 +2,8 @@ import type { Child, PropsWithChildren } from 'hono/jsx';
 import { dateText } from '../../../domain/calendar.ts';
 import type { ApprovalDecision } from '../../../domain/record-kinds.ts';
 import { isMarked } from '../../../domain/time-marks.ts';
-import {
-  type Entry,
-  goesToPsa,
-  isRedacted,
-  STATUSES,
-  type TimeQuery,
-  type TimeTotals,
-} from '../../../services/work/time-queue.ts';
+import { STATUSES, type TimeQuery } from '../../../domain/time-query.ts';
+import { type Entry, goesToPsa, isRedacted, type TimeTotals } from '../../../services/work/time-queue.ts';
 import { Icon } from '../../page/icon.tsx';
 import { addressOf, usePage } from '../page-context.ts';
 import { counted, formatNumber, money, type TableColumn, Ticket } from './components.tsx';

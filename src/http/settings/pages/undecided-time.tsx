@@ -1,5 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
-import { type Entry, LISTED, type TimeQuery } from '../../../services/work/time-queue.ts';
+import { LISTED, type TimeQuery } from '../../../domain/time-query.ts';
+import type { Entry } from '../../../services/work/time-queue.ts';
 import { addressOf, usePage } from '../page-context.ts';
 import { Banner, Table } from './components.tsx';
 import { columnsWithState, countedEntries } from './time-table.tsx';
