@@ -2,12 +2,14 @@ import { sha256 } from '../lib/bytes.ts';
 import { DAY_MS } from './calendar.ts';
 import type { OwnDayLimit } from './day-limit.ts';
 import { isAllowedFrom } from './networks.ts';
-import { keyParts } from './pasted-keys.ts';
+import { keyParts, MIN_PART } from './pasted-keys.ts';
 import type { Scope } from './record-kinds.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 40;
 const CHECKSUM_LENGTH = 6;
+/** How many characters a hint has of each end of the random ones. */
+const HINT_LENGTH = 4;
 /** The length of a key value after the prefix and its underscore. */
 export const KEY_LENGTH = RANDOM_LENGTH + CHECKSUM_LENGTH;
 /** 248 = 4 × 62. Larger bytes are discarded: they would favor the first eight characters. */
@@ -46,7 +48,7 @@ export async function hashKey(value: string): Promise<string> {
 /** How administrators recognize a key: its prefix, first 4 and last 4 random characters, such as `twb_Ab12…x9Yz`. */
 export function keyHint(value: string): string {
   const random = value.slice(-(RANDOM_LENGTH + CHECKSUM_LENGTH), -CHECKSUM_LENGTH);
-  return `${value.slice(0, -(RANDOM_LENGTH + CHECKSUM_LENGTH))}${random.slice(0, 4)}…${random.slice(-4)}`;
+  return `${value.slice(0, -(RANDOM_LENGTH + CHECKSUM_LENGTH))}${random.slice(0, HINT_LENGTH)}…${random.slice(-HINT_LENGTH)}`;
 }
 
 /** What a text says of a key: its hint, and the hash of its value if it is the whole value. */
@@ -84,12 +86,18 @@ export async function findPastedKeys(text: string): Promise<PastedKey[]> {
   return [...found.values()];
 }
 
-/** The values in a text that look like keys of the deployment and are none: cut off, too long or mistyped. */
-export const brokenKeys = (text: string, prefix: string): string[] =>
-  [...new Set(keyParts(text, prefix))].filter((value) => !isWellFormedKey(value, prefix));
+/**
+ * The values in a text that look like keys of the deployment and are none: cut off, too long or mistyped. In a text with
+ * other keys, a few characters after the prefix are rather a word, such as `twb_client`.
+ */
+export const brokenKeys = (text: string, prefix: string, hasOthers: boolean): string[] =>
+  [...new Set(keyParts(text, prefix, hasOthers ? MIN_PART : HINT_LENGTH))].filter(
+    (value) => !isWellFormedKey(value, prefix),
+  );
 
-/** What the hint of a key begins with: its prefix, and its first 4 characters. */
-export const beginningOfHint = (value: string, prefix: string): string => value.slice(0, prefix.length + 5);
+/** What the hint of a key begins with. */
+export const beginningOfHint = (value: string, prefix: string): string =>
+  value.slice(0, prefix.length + 1 + HINT_LENGTH);
 
 /** The key value at the end of a text before a `_` and the rest after it. The checksum tells where its prefix begins. */
 function endingInValue(text: string, rest: string): string | undefined {

@@ -6,7 +6,7 @@ import { withoutKeys } from './pasted-keys.ts';
 import { noteRequest, timeEntryRequest } from './record-kinds.ts';
 import { MINUTE_MS } from './refused-use.ts';
 
-/** How many refused requests are kept: the latest ones of each key, and of an organization. */
+/** How many refused requests are kept of each key, and of an organization: first the latest of each key and reason. */
 export const KEPT_OF_KEY = 50;
 export const KEPT_OF_ORGANIZATION = 5_000;
 
@@ -45,7 +45,7 @@ export const storedTicketId = (ticketId: string, keyPrefix: string) =>
 
 /** How many refused requests an isolate stores in a minute. */
 const MAX_OF_KEY = 10;
-const MAX_OF_ORGANIZATION = 60;
+export const MAX_OF_ORGANIZATION = 60;
 /** From here on it stores only the first request of a key for each reason, so that a flood of one hides no other. */
 export const REPEATED_OF_KEY = 5;
 /** How many organizations, keys and reasons of keys an isolate remembers in a minute. */

@@ -21,7 +21,7 @@ export function forgetOldAddresses(ctx: ServiceContext, limits = LIMITS): Promis
   return runInChunks(ctx, limits, (db, limit) => forgetAddresses(db, { before, limit }));
 }
 
-/** Removes old refused requests, and of each organization all but the latest. */
+/** Removes old refused requests, and of each organization all but `KEPT_OF_ORGANIZATION`. */
 export async function forgetOldRefusedRequests(ctx: ServiceContext, limits = LIMITS): Promise<boolean> {
   const before = ctx.now() - REFUSED_REQUEST_RETENTION_MS;
   if (!(await runInChunks(ctx, limits, (db, limit) => forgetRefusedRequests(db, { before, limit })))) return false;

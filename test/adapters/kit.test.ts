@@ -45,6 +45,7 @@ test('two adapters of different PSAs on one storage both deliver, and the alarm 
     const ORGANIZATION = `${ADAPTER}-${crypto.randomUUID()}`;
     const bindings: AdapterEnv = Object.assign(Object.create(null), {
       ...{ ADAPTER, ORGANIZATION, ORGANIZATION_NAME: ADAPTER, TIME_ZONE: 'UTC', DEFAULT_HOURLY_RATE: '120' },
+      // Any namespace: the adapter below runs with its storage.
       ...{ TEST_TICKET: '501', JURISDICTION: '', ADAPTER_OBJECT: env.RATE_LIMITER },
     });
     class Adapter extends AdapterObject {

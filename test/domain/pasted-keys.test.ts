@@ -50,8 +50,15 @@ describe('a key value', () => {
     const [cut, short] = [own.slice(0, -1), own.slice(0, 20)];
     const hints = ['…', '...', '\\u2026'].map((dots) => keyHint(own).replace('…', dots));
     const text = `${own} ${own.replace('_', '%5F')} ${hints.join(' ')} ${cut} ${cut.replace('_', '%5f')} ${short} ${own}x twb_abc twb_abcd`;
-    expect(brokenKeys(text, 'twb')).toEqual([cut, short, `${own}x`, 'twb_abcd']);
-    expect(brokenKeys(`${own} ${other.slice(0, -1)}`, 'twb')).toEqual([]);
+    expect(brokenKeys(text, 'twb', false)).toEqual([cut, short, `${own}x`, 'twb_abcd']);
+    expect(brokenKeys(text, 'twb', true)).toEqual([cut, short, `${own}x`]);
+    expect(brokenKeys(`${own} ${other.slice(0, -1)}`, 'twb', false)).toEqual([]);
+  });
+
+  test.each([4, 8, 16, 26, 46])('a value of %i characters is cut off, also before dots', (length) => {
+    const cut = `twb_${'a1'.repeat(23)}`.slice(0, 4 + length);
+    for (const after of ['…', '...', '\\u2026', '… ', '...x', '…"'])
+      expect(brokenKeys(cut + after, 'twb', false)).toEqual([cut]);
   });
 
   test('a key value of another deployment is a text like any other', () => {

@@ -145,7 +145,7 @@ test('No adapter writes anything into the PSA again between two transactions, wi
   expect([...left]).toEqual([2, 1, 0]);
 });
 
-test('The feed continues after the position: its cursor is valid, an earlier one is not, and null begins there', async () => {
+test('The feed continues after the deletion: the cursor at its position is valid, an earlier one is not, and null begins with the oldest row', async () => {
   const { organization } = await makeOldWorld();
   const before = await listChanges(asOperator(), { organization, cursor: null });
   await run();

@@ -1,5 +1,5 @@
 import { and, count, desc, eq, lt, max, sql } from 'drizzle-orm';
-import { KEPT_OF_KEY, REPEATED_OF_KEY } from '../../domain/refused-request.ts';
+import { KEPT_OF_KEY, MAX_OF_ORGANIZATION, REPEATED_OF_KEY } from '../../domain/refused-request.ts';
 import { MINUTE_MS } from '../../domain/refused-use.ts';
 import { isBeingErased } from '../directory/erasure.ts';
 import { type Database, valuesFor } from '../query.ts';
@@ -67,6 +67,8 @@ interface Filter {
   status?: number | undefined;
   /** Only the latest request of each key and reason, without those that refused uses count. */
   byReason?: boolean;
+  /** With whether a count is a lower bound, for which it reads all requests of the organization. */
+  hasMinimum?: boolean;
   /** Only requests that arrived before this one. */
   before?: string | undefined;
   limit: number;
@@ -77,18 +79,26 @@ const isOther = sql`not exists (select 1 from ${refusedUses}
   where ${refusedUses.organizationId} = ${refusedRequests.organizationId} and ${refusedUses.keyId} = ${refusedRequests.keyId}
     and ${refusedUses.reason} = ${refusedRequests.reason})`;
 
-/** Whether more requests of the key were refused than the log has: of many in a minute it has some, and only the latest ones. */
-const isMinimum = sql`(select max(n) >= ${REPEATED_OF_KEY} or sum(n) >= ${KEPT_OF_KEY} from (
-  select count(*) as n from ${refusedRequests} indexed by refused_requests_by_key
-  where ${refusedRequests.organizationId} = ${apiKeys.organizationId} and ${refusedRequests.keyId} = ${apiKeys.id}
-  group by cast(${refusedRequests.at} / ${MINUTE_MS} as integer)))`
-  .mapWith(Boolean)
-  .as('isMinimum');
+/**
+ * Whether more requests may have been refused than the log has of a key and reason: it has only some of many in a minute, of
+ * a key or of the organization, and only so many of a key.
+ */
+function isMinimum(organizationId: string) {
+  const { keyId, reason, at } = refusedRequests;
+  return sql`(${keyId}, ${reason}) in (
+    with counted as materialized (
+      select ${keyId} as ofKey, ${reason} as reason, cast(${at} / ${MINUTE_MS} as integer) as minute, count(*) as count
+      from ${refusedRequests} where ${refusedRequests.organizationId} = ${organizationId} group by 1, 2, 3)
+    select ofKey, reason from counted
+    where ofKey in (select ofKey from counted group by 1 having sum(count) >= ${KEPT_OF_KEY})
+      or (ofKey, minute) in (select ofKey, minute from counted group by 1, 2 having sum(count) >= ${REPEATED_OF_KEY})
+      or minute in (select minute from counted group by 1 having sum(count) >= ${MAX_OF_ORGANIZATION}))`;
+}
 
 /** The latest refused requests, with their key, and with what the directory has of their ticket and technician. */
 export const findRefusedRequests = (
   db: Database,
-  { organizationId, keyId, requestId, ticketId, status, byReason = false, before, limit }: Filter,
+  { organizationId, keyId, requestId, ticketId, status, byReason = false, hasMinimum = false, before, limit }: Filter,
 ) => {
   // The other columns of a group are those of the row that has the maximum.
   const latestId = byReason ? max(refusedRequests.requestId) : refusedRequests.requestId;
@@ -105,7 +115,7 @@ export const findRefusedRequests = (
       sourceAddress: refusedRequests.sourceAddress,
       userAgent: refusedRequests.userAgent,
       count: sql<number>`${byReason ? count() : 1}`.as('count'),
-      isMinimum,
+      isMinimum: sql`${hasMinimum ? isMinimum(organizationId) : 0}`.mapWith(Boolean).as('isMinimum'),
     })
     .from(refusedRequests)
     .innerJoin(

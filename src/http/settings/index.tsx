@@ -120,7 +120,8 @@ function problemPage(
 /** Where an error page leads: after a conflict or a bad filter, to the page without filters, and from a file to its list. */
 function wayOn(c: Context<AppEnv>, status: number): { to: string; text: string } {
   const base = pageContext(c)?.base;
-  if (base === undefined && status === 429) return { to: addressOf(c.req.path, c.req.query()), text: 'Try again' };
+  if (base === undefined && status === 429 && c.req.method === 'GET')
+    return { to: addressOf(c.req.path, c.req.query()), text: 'Try again' };
   if (base === undefined) return { to: '/settings', text: 'All organizations' };
   const path = c.req.path.slice(base.length);
   const [, list] = /^(\/[a-z]+)(?:-[a-z]+)?\.csv$/.exec(path) ?? [];

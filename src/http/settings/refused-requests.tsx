@@ -23,16 +23,16 @@ const refusedShape = z.lazy(() =>
     /** A ticket, also as `#1003`, a request id, or the Idempotency-Key of a lost write. */
     q: z.optional(z.string().check(z.overwrite(searchedId))),
     /** A status of the responses, or `Lost`. */
-    status: z.optional(z.string()),
+    status: z.optional(z.string().check(z.regex(/^([45]\d\d|Lost)$/, 'Status must be a status such as 422, or Lost.'))),
     before: z.optional(z.string()),
   }),
 );
 type Query = z.output<typeof refusedShape>;
 
-/** What the log has of a search and a status: nothing with `Lost`, which is not a number. */
+/** What the log has of a search and a status. Lost writes are listed apart from it: no request of it has the status 0. */
 function logFilter({ q, status, before }: Query) {
   const search = q === undefined ? {} : isRequestId(q) ? { requestId: q.toLowerCase() } : { ticketId: q };
-  return { ...search, before, status: status === undefined ? undefined : Number(status) };
+  return { ...search, before, status: status === undefined ? undefined : status === 'Lost' ? 0 : Number(status) };
 }
 
 const hasStatus = ({ status }: Query, { reason }: { reason: string }) =>

@@ -5,8 +5,8 @@ import { PageProblem } from './page-problem.ts';
 
 /**
  * The filters in the address of a page have this shape: the handler gets them by `c.req.valid('query')`. Empty filters are
- * ignored, and of a repeated one the last counts. A field of the shape must not have a `z.transform`, which is asynchronous
- * here: it would come after the others, in links too.
+ * ignored, and of a repeated one the last counts. No field has a `z.transform`: that resolves asynchronously here, so its
+ * field would be the last one in the links of the page.
  *
  * @throws PageProblem with the messages of the shape, if it refuses a value
  */

@@ -17,6 +17,8 @@ import { render, trail } from './render-page.tsx';
 /** The page that leads from a text with keys to their pages. Of the submitted text it shows hints, and how keys begin. */
 export const whichKey = new Hono<AdminEnv>();
 
+/** How many beginnings of keys it links. */
+const MAX_BEGINNINGS = 20;
 const TITLE = 'Which key is this?';
 
 whichKey.get('/which-key', (c) =>
@@ -30,7 +32,7 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.catch(z.stri
   const keys = [...new Map(found.flatMap((one) => one.keys).map((key) => [key.id, key])).values()];
   const [key] = keys;
   const foreign = found.filter((one) => one.keys.length === 0);
-  const broken = brokenKeys(pasted, keyPrefix);
+  const broken = brokenKeys(pasted, keyPrefix, found.length > 0);
   const cut = [...foreign.flatMap(({ isWhole, hint }) => (isWhole ? [] : hint)), ...broken];
   if (key && keys.length === 1 && foreign.length + broken.length === 0)
     return redirectWith(c, `/keys/${key.id}`, `This key was in the text. ${adviceFor(key)}`, 'neutral');
@@ -43,6 +45,7 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.catch(z.stri
         <Banner tone="warning">
           Your organization does not have {foreign.length === 1 ? 'this key' : 'these keys'}:{' '}
           {foreign.map(({ hint }, index) => [index > 0 && ', ', <Hint hint={hint} />])}.
+          {foreign.some(({ isWhole }) => !isWhole) && ' The end of a hint is not the end of its key.'}
         </Banner>
       )}
       {broken.length > 0 && (
@@ -54,12 +57,13 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.catch(z.stri
       )}
       {cut.length > 0 && (
         <p>
-          Look for keys that begin with{' '}
-          {[...new Set(cut.map((one) => beginningOfHint(one, keyPrefix)))].map((one, index) => [
-            index > 0 && ', ',
-            <a href={keyListPath(pageContext(c).base, { q: one, state: 'all' })}>{one}</a>,
-          ])}
-          : a hint does not end as its key does.
+          Search your keys by their beginning:{' '}
+          {[...new Set(cut.map((one) => beginningOfHint(one, keyPrefix)))]
+            .slice(0, MAX_BEGINNINGS)
+            .map((one, index) => [
+              index > 0 && ', ',
+              <a href={keyListPath(pageContext(c).base, { q: one, state: 'all' })}>{one}</a>,
+            ])}
         </p>
       )}
       {keys.length > 0 && (

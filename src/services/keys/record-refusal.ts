@@ -35,7 +35,7 @@ export interface Refusal {
   request?: NewRefusedRequest | undefined;
 }
 
-/** Adds refused uses to their count, and a refused request to the log, from which it removes the key's oldest ones. */
+/** Adds refused uses to their count, and a refused request to the log, of which it keeps `KEPT_OF_KEY` of the key. */
 export async function recordRefusal(
   ctx: ServiceContext,
   { organizationId, keyId }: KeyReference,

@@ -25,15 +25,9 @@ interface RefusedFilter {
 const MAX_REASONS = 100;
 
 /** The latest refused requests of the organization, a page of them: as many as are kept of one key, or of reasons. */
-export async function listRefusedRequests(ctx: AdminContext, filter: RefusedFilter = {}) {
-  const { organizationId } = ctx.actor;
-  const size = filter.byReason ? MAX_REASONS : KEPT_OF_KEY;
-  const rows = await query(ctx, 'nothing_written', (db) =>
-    findRefusedRequests(db, { organizationId, ...filter, limit: size + 1 }),
-  );
-  const requests = rows.slice(0, size).map(toRefusedRequest);
-  return { requests, next: rows.length > size ? requests.at(-1)?.requestId : undefined };
-}
+export const listRefusedRequests = (ctx: AdminContext, filter: RefusedFilter = {}) =>
+  // An id has one request.
+  readPage(ctx, filter, filter.requestId === undefined);
 
 /** The refused requests of the organization that are kept, newest first, a page at a time. */
 export async function* everyRefusedRequest(
@@ -42,10 +36,20 @@ export async function* everyRefusedRequest(
 ): AsyncGenerator<ExportPage<RefusedRequest>> {
   let { before } = filter;
   do {
-    const { requests, next } = await listRefusedRequests(forNextCall(ctx), { ...filter, before });
+    const { requests, next } = await readPage(forNextCall(ctx), { ...filter, before }, false);
     before = next;
     yield { items: requests, next };
   } while (before !== undefined);
+}
+
+async function readPage(ctx: AdminContext, filter: RefusedFilter, hasMinimum: boolean) {
+  const { organizationId } = ctx.actor;
+  const size = filter.byReason ? MAX_REASONS : KEPT_OF_KEY;
+  const rows = await query(ctx, 'nothing_written', (db) =>
+    findRefusedRequests(db, { organizationId, ...filter, hasMinimum, limit: size + 1 }),
+  );
+  const requests = rows.slice(0, size).map(toRefusedRequest);
+  return { requests, next: rows.length > size ? requests.at(-1)?.requestId : undefined };
 }
 
 const pointersShape = z.lazy(() => z.array(z.string()));

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { timeOrderedId } from '../../../src/domain/record-id.ts';
 import { type NewRefusedRequest, recordRefusal } from '../../../src/services/keys/record-refusal.ts';
 import { countD1 } from '../../support/d1.ts';
 import { countElements, csvRows, elementsOf } from '../../support/page.ts';
@@ -116,7 +117,7 @@ describe('a search of the audit log', () => {
     const unknown = await api.postNote(`${value.slice(0, -1)}!`);
     const { text } = await get(`/audit?q=${unknown.headers.get('X-Request-Id')}`);
     expect((await elementsOf(text, '[role=status]'))[0]?.text).toContain(
-      'No entries match these filters. Requests without a key of yours, to some wrong paths, or above an address’s limit are not recorded.',
+      'No entries match these filters. Requests without a key of yours, to some wrong paths, or above an address’s limit are not recorded. Of many in one minute, only some are.',
     );
     for (const page of [text, (await get('/refused')).text])
       expect(await elementsOf(page, `main a[href="${base}/which-key"]`)).toHaveLength(1);
@@ -409,11 +410,35 @@ describe('the page of refused requests', () => {
     ]);
     await refuse(1, minute, { status: 400, reason: 'malformed_json' });
     expect((await shown())[1]?.[0]).toBe('at least once');
+    // Each reason counts on its own.
+    await refuse(1, minute - 60_000, { status: 413, reason: 'body_too_large' });
+    expect((await shown())[2]).toEqual(['1+', '1', '2+', '4+']);
     // Fifty are kept of a key.
     for (let ago = 100; ago > 51; ago--) await refuse(1, minute - ago * 60_000, {}, other.id);
-    expect((await shown())[0]).toEqual(['At least 4', 'At least 1', 'At least 2', '49']);
+    expect((await shown())[0]).toEqual(['At least 4', 'At least 1', 'At least 2', '1', '49']);
     await refuse(1, minute - 3_600_000, {}, other.id);
-    expect((await shown())[0]?.[3]).toBe('At least 50');
+    expect((await shown())[0]?.[4]).toBe('At least 50');
+  });
+
+  test('counts at least the requests of a minute in which the organization has as many as the log has of a minute', async () => {
+    const { organization, get } = await makeSettings();
+    const at = Math.floor(Date.now() / 60_000) * 60_000 - 60_000;
+    let requestId = '';
+    const refuse = async (keyId: string) => {
+      requestId = timeOrderedId(at);
+      const request = refusedRequest(requestId, { at });
+      await recordRefusal(asOperator(), { organizationId: organization, keyId }, { request });
+    };
+    const keys = await Promise.all(Array.from({ length: 20 }, () => makeKey(organization)));
+    for (const { id } of keys) for (let one = 0; one < 3; one++) if (id !== keys[0]?.id || one > 0) await refuse(id);
+    const chips = async () =>
+      (await elementsOf((await get('/refused')).text, '.state-chips .number')).map(({ text }) => text);
+    expect(await chips()).toEqual(['59']);
+    await refuse(keys[0]?.id ?? '');
+    expect(await chips()).toEqual(['60+']);
+    // An id has one request.
+    const [row] = await logOn({ get }, `/refused?q=${requestId}`);
+    expect(row).toMatch(/^\d\d:\d\d422/);
   });
 
   test('reads a limited number of rows of an organization with 5,000 requests', async () => {
@@ -431,10 +456,13 @@ describe('the page of refused requests', () => {
       .run();
     calls.length = 0;
     expect((await get('/refused')).status).toBe(200);
-    // The reasons: six for each request. The latest 51: six for each, and two for each request of its key.
+    // The reasons: four for each request; the latest 51: four for each. Both count the requests of each minute with two.
     const [reasons, latest] = calls.map(({ rowsRead }) => rowsRead).slice(-2);
-    expect(reasons).toBeLessThanOrEqual(6.1 * 5_000);
-    expect(latest).toBeLessThanOrEqual(51 * (6 + 2 * 50));
+    expect(reasons).toBeLessThanOrEqual(6.2 * 5_000);
+    expect(latest).toBeLessThanOrEqual(2.2 * 5_000);
+    calls.length = 0;
+    expect(csvRows((await get('/refused-requests.csv')).text)).toHaveLength(5_000);
+    expect(calls.reduce((sum, { rowsRead }) => sum + rowsRead, 0)).toBeLessThanOrEqual(4.2 * 5_000);
   });
 
   test('shows each status, however many requests of another one there were in its minute, and lost writes below them', async () => {
@@ -540,11 +568,18 @@ describe('the page of refused requests', () => {
       ['q=%237777', ['404']],
       ['q=1002', ['422']],
       ['q=1002&status=404', []],
-      ['status=999', []],
-      ['status=unknown', []],
+      ['status=403&q=1002', []],
     ] as const) {
       const found = await logOn(settings, `/refused?${query}`);
       expect([query, found.map((row) => /(\d{3}) [A-Z]/.exec(row)?.[1])]).toEqual([query, statuses]);
+    }
+    for (const status of ['999', 'unknown', '422.0', '4e2']) {
+      const { status: code, text } = await settings.get(`/refused?status=${status}`);
+      expect([status, code, text.includes('Status must be a status such as 422, or Lost.')]).toEqual([
+        status,
+        400,
+        true,
+      ]);
     }
     const [id] = /[0-9a-f-]{36}/.exec(rows[0] ?? '') ?? [];
     expect(await logOn(settings, `/refused?q=${id?.toUpperCase()}`)).toEqual([

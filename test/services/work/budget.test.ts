@@ -3,10 +3,14 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import limits from '../../../src/docs/pages/limits.md?raw';
 import { generateKey } from '../../../src/domain/api-key.ts';
 import { inThousands } from '../../../src/lib/in-thousands.ts';
+import { recordRefusal } from '../../../src/services/keys/record-refusal.ts';
 import published from '../../bench/README.md?raw';
 import { withReplica } from '../../support/d1.ts';
 import { makeLastOrganization } from '../../support/last-organization.ts';
+import { refusedRequest } from '../../support/refused-requests.ts';
+import { copyKey } from '../../support/settings.ts';
 import {
+  asOperator,
   importRecords,
   type KeyOptions,
   type makeApi,
@@ -74,6 +78,11 @@ beforeAll(async () => {
        from api_keys k join key_days d on d.organization_id = k.organization_id where k.organization_id = ?1 and k.id like 'key-%'`,
     ).bind(organization),
   ]);
+  // A read of a range examines the row after it: both organizations have one.
+  for (const { organization: organizationId } of [small, large]) {
+    await copyKey(organizationId, (await makeKey(organizationId)).id, { prefix: 'z-', count: 1 });
+    await recordRefusal(asOperator(), { organizationId, keyId: 'z-000' }, { request: refusedRequest(organizationId) });
+  }
   await makeLastOrganization(organization, 'key-1');
 });
 
@@ -115,7 +124,6 @@ test.each<Request>([
   { what: 'a refused technician', status: 422, send: timeOf('nobody@x.example') },
 ])('$what costs as much in a large organization as in a small one', async ({ status, before, send }) => {
   const costs = [];
-  const reads: number[] = [];
   for (const world of [small, large]) {
     const { api, d1 } = makeCountedApi();
     await before?.(api, world);
@@ -123,12 +131,9 @@ test.each<Request>([
     expect((await send(api, world)).status).toBe(status);
     await api.settled();
     expect(readsOf(d1)).toBeLessThanOrEqual(40);
-    costs.push(d1.map(({ statements, rowsWritten }) => ({ statements, rowsWritten })));
-    reads.push(readsOf(d1));
+    costs.push(d1.map(({ statements, rowsRead, rowsWritten }) => ({ statements, rowsRead, rowsWritten })));
   }
   expect(costs[0]).toEqual(costs[1]);
-  // The read of a range can examine the row after it.
-  expect(Math.abs((reads[0] ?? 0) - (reads[1] ?? 0))).toBeLessThanOrEqual(1);
 });
 
 test('a write sets one timer for all that it awaits', async () => {

@@ -267,8 +267,8 @@ export function NotRecorded() {
   const { base } = usePage();
   return (
     <>
-      Requests without a key of yours, to some wrong paths, or above an address’s limit are not recorded. Check the key
-      with <a href={`${base}/which-key`}>Which key is this?</a>
+      Requests without a key of yours, to some wrong paths, or above an address’s limit are not recorded. Of many in one
+      minute, only some are. Check the key with <a href={`${base}/which-key`}>Which key is this?</a>
     </>
   );
 }

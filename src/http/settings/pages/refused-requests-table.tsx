@@ -124,6 +124,9 @@ export const LatestRequests = ({ found, isOlder = false, ...props }: LatestProps
       </summary>
       <RefusedRequestsTable {...props} />
     </details>
-    <p class="minor">At most 50 of each key, for 7 days, without their texts; of many in a minute, only some.</p>
+    <p class="minor">
+      The log keeps at most 50 requests of each key for 7 days, without their texts. Of many in one minute, it keeps
+      only some.
+    </p>
   </>
 );
