@@ -25,8 +25,8 @@ for (const row of document.querySelectorAll('.tabs, .state-chips')) {
     row.scrollLeft = current.offsetLeft - row.offsetLeft - (row.clientWidth - current.offsetWidth) / 2;
 }
 
-// A limit that a link leads to is replaced by what is typed.
-document.querySelector('input:target')?.select();
+// A limit that a link leads to is replaced by what is typed. The target is known when the page is loaded.
+addEventListener('load', () => document.querySelector('input:target')?.select());
 
 // Copy the element that the button names, or else the code block that it is in.
 for (const button of document.querySelectorAll('[data-copy]')) {

@@ -122,7 +122,7 @@ const KEY_SETTINGS = {
     input: list('ids of companies', parseCompanies),
     control: 'companies',
     label: 'Companies',
-    help: `Requests for tickets of other companies get “ticket not found”. At most ${MAX_COMPANIES}.`,
+    help: `Requests for tickets of other companies get “ticket not found”. At most ${MAX_COMPANIES} companies.`,
   },
   dayLimitRecords: number(
     'Limit of new records per day',

@@ -225,6 +225,21 @@ test('a double click creates one key, and sending the form again after that lead
   expect(await made.count()).toBe(1);
 });
 
+test('what is typed replaces the limit that a link leads to', async () => {
+  const { page } = await signIn();
+  await fillNewKey(page, 'northwind', 'Limited');
+  await page.locator('.advanced summary').click();
+  await field(page, 'dayLimitMinutes').fill('60');
+  await submit(page).click();
+  await page.locator('#key').waitFor();
+  await page.goto(`${server.url}/settings/northwind/keys?q=Limited`);
+  await page.getByRole('link', { name: 'Limited' }).click();
+  await page.waitForURL('**/keys/*');
+  await page.goto(`${page.url().split('?')[0]}/change#dayLimitMinutes`);
+  await page.keyboard.type('500');
+  expect(await field(page, 'dayLimitMinutes').inputValue()).toBe('500');
+});
+
 test("a new key stays in view until it is copied, and a form's draft until it is accepted", async () => {
   const { page } = await signIn({ permissions: ['clipboard-read', 'clipboard-write'] });
   const context = page.context();

@@ -39,7 +39,9 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.catch(z.stri
   const page = (
     <>
       {found.length + broken.length === 0 && (
-        <Banner tone="warning">No key or hint of this service is in this text.</Banner>
+        <Banner tone="warning">
+          No key or hint of this service is in this text. They begin with <code>{keyPrefix}_</code> and 4 characters.
+        </Banner>
       )}
       {foreign.length > 0 && (
         <Banner tone="warning">

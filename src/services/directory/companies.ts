@@ -22,6 +22,8 @@ export async function listCompanies(ctx: AdminContext, ids: readonly string[]): 
 export interface OfferedCompanies {
   companies: readonly Company[];
   areAll: boolean;
+  /** Whether a search has found more of them. */
+  hasMore: boolean;
 }
 
 /**
@@ -42,12 +44,14 @@ export async function searchCompanies(
       findFirstCompanies(db, organizationId, text === undefined ? MAX_FOUND + 1 : EXAMINED_COMPANIES),
     ]),
   );
-  if (text === undefined && examined.length > MAX_FOUND) return { companies: byName(known), areAll: false };
+  if (text === undefined && examined.length > MAX_FOUND)
+    return { companies: byName(known), areAll: false, hasMore: false };
   const isKnown = new Set(known.map(({ id }) => id));
   const found = examined.filter(
     ({ id, name, active }) => active === 1 && !isKnown.has(id) && searchable(name).includes(searchable(text ?? '')),
   );
-  return { companies: [...byName(known), ...byName(found).slice(0, MAX_FOUND)], areAll: text === undefined };
+  const companies = [...byName(known), ...byName(found).slice(0, MAX_FOUND)];
+  return { companies, areAll: text === undefined, hasMore: found.length > MAX_FOUND };
 }
 
 const byName = (companies: readonly Company[]) => companies.toSorted((a, b) => compareNaturally(a.name, b.name));

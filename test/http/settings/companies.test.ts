@@ -61,6 +61,22 @@ describe('the form of a new key', () => {
     expect(await elementsOf(text, '[name=find]')).toHaveLength(1);
   });
 
+  test('says when a search finds more than twenty companies', async () => {
+    const { organization, createKey } = await makeSettings();
+    const company = { type: 'company', organization };
+    await importRecords(
+      ...Array.from({ length: 21 }, (_, at) => ({ ...company, id: `c${at}`, name: `Company ${at}` })),
+    );
+    const searched = async (find: string) => {
+      const { text } = await createKey({ find });
+      return [(await choiceIn(text)).offered.length, text.includes('There are more: enter more of the name.')];
+    };
+    expect([await searched('company'), await searched('company 1')]).toEqual([
+      [20, true],
+      [11, false],
+    ]);
+  });
+
   test('lists the first companies without a text', async () => {
     const { organization, createKey } = await makeSettings();
     const { status, text } = await createKey({ search: 'yes', find: '' });

@@ -150,6 +150,14 @@ describe('allowed networks', () => {
     expect(await open({ allow: '198.51.100.9' })).toEqual([['Not saved yet. Save also allows: 198.51.100.9Save'], 0]);
     expect(await open({ allow: '203.0.113.7' })).toEqual([[], 1]);
     expect(await elementsOf((await get(`/keys/${id}/change`)).text, '#form[data-draft]')).toHaveLength(1);
+    // A key with as many networks as it can have is shown with all of them.
+    const networks = Array.from({ length: 20 }, (_, at) => `203.0.113.${at}`).join('\n');
+    const full = await makeKey(organization, { networks });
+    const refused = (await post(`/keys/${full.id}/change`, { allow: '198.51.100.9' })).text;
+    expect(await textOf(refused, '#added')).toEqual([
+      'Not saved yet. The key has 20 networks, and cannot have more. To allow 198.51.100.9, remove another one before you save.',
+    ]);
+    expect((await elementsOf(refused, '#allowedNetworks'))[0]?.attributes['rows']).toBe('21');
     // A key without networks works from everywhere: one address would limit it.
     const free = await makeKey(organization);
     const { text } = await post(`/keys/${free.id}/change`, { allow: '198.51.100.9' });

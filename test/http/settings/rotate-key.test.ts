@@ -159,12 +159,12 @@ describe('after a rotation', () => {
     expect(await usesOn(oldPage)).toEqual([
       `This key: 3 writes${both.join('')}`,
       'New key: 0 writes',
-      `No write since${report}`,
+      `Only before the rotation${report}`,
     ]);
     expect(await usesOn(newPage)).toEqual([
       `Old key: 3 writes${both.join('')}`,
       'This key: 0 writes',
-      `No write since${report}`,
+      `Only before the rotation${report}`,
     ]);
     for (const page of [oldPage, newPage]) {
       expect(await headOf(page)).toBe('0 of 3 workflows moved');
@@ -176,7 +176,7 @@ describe('after a rotation', () => {
     expect(await usesOn(newPage)).toEqual([
       'Old key: 3 writesno prefix (Make), 1 write, just now',
       'This key: 1 writetriage (n8n), 1 write, just now',
-      `No write since${report}`,
+      `Only before the rotation${report}`,
     ]);
     expect(await headOf(oldPage)).toBe('1 of 3 workflows moved');
     expect(await wordsOf(newPage, '.facts dd')).toContain('triage (n8n), just now');

@@ -40,7 +40,7 @@ export function ChangeForm({ subject: key, added, revision, isConflict, lockout,
       actions={<SubmitOrCancel submit={lockout ? 'Save anyway' : 'Save'} cancel={path} />}
       notice={
         <>
-          {added && <AddedNotice {...added} offered={fields.offered} />}
+          {added && <AddedNotice {...added} {...fields} />}
           {isConflict && <Conflict what="key" history={`${base}/audit?key=${key.id}`} />}
           {lockout && <LockoutQuestion {...lockout} entered={fields.form.values.get('allowedNetworks') ?? ''} />}
         </>
@@ -53,9 +53,16 @@ export function ChangeForm({ subject: key, added, revision, isConflict, lockout,
 }
 
 /** Names what saving the form of a repair also allows: among many companies, one more selected is easily missed. */
-function AddedNotice({ address, company: id, offered }: Added & Pick<SettingsProps, 'offered'>) {
+function AddedNotice({ address, company: id, offered, form }: Added & Pick<SettingsProps, 'offered' | 'form'>) {
   const company = offered.companies.find((one) => one.id === id);
   if (!address && !company) return null;
+  if (address && networksIn(form.values.get('allowedNetworks')).length > MAX_NETWORKS)
+    return (
+      <Banner tone="warning" id="added">
+        <strong>Not saved yet.</strong> The key has {MAX_NETWORKS} networks, and cannot have more. To allow{' '}
+        <Address address={address} />, remove another one before you save.
+      </Banner>
+    );
   return (
     <Banner tone="warning" id="added">
       <strong>Not saved yet.</strong> <em>Save</em> also allows:{' '}
@@ -69,13 +76,15 @@ function AddedNotice({ address, company: id, offered }: Added & Pick<SettingsPro
   );
 }
 
+const networksIn = (entered: string | null) => entered?.split(/\s+/).filter(Boolean) ?? [];
+
 /**
  * Asks before a change that would refuse recent use of the key, with a button that allows this use unless the addresses
  * and the entered networks are more than a key can have.
  */
 function LockoutQuestion({ addresses, records, minutes, entered }: Lockout & { entered: string }) {
   const [first, ...others] = addresses;
-  const hasRoom = entered.split(/\s+/).filter(Boolean).length + addresses.length <= MAX_NETWORKS;
+  const hasRoom = networksIn(entered).length + addresses.length <= MAX_NETWORKS;
   const limits = limitWords({ records, minutes });
   const remedies = [
     ...(first ? [others.length > 0 ? `these ${addresses.length} addresses` : hostNetwork(first.address)] : []),

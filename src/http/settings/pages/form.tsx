@@ -89,9 +89,13 @@ const INPUTS = {
   date: { type: 'date' },
 };
 
+/** How many lines of a text with several a form shows at most. */
+const MAX_ROWS = 21;
+
 /** A field with its label, its value, its error message and its help. */
 export function Field({ name, form, control, label, help, max, required, placeholder, suggestions }: FieldProps) {
   const value = form.values.get(name) || undefined;
+  const lines = value?.split('\n').length ?? 0;
   const list = suggestions && `${name}-list`;
   // An empty form begins with the field that it needs.
   const autofocus = required && value === undefined && form.messages === undefined;
@@ -101,7 +105,7 @@ export function Field({ name, form, control, label, help, max, required, placeho
     <div class="field">
       <label for={name}>{label}</label>
       {control === 'lines' ? (
-        <textarea {...shared} rows={3} spellcheck={false}>
+        <textarea {...shared} rows={Math.min(Math.max(3, lines), MAX_ROWS)} spellcheck={false}>
           {value}
         </textarea>
       ) : (

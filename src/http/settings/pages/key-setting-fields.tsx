@@ -101,7 +101,7 @@ const COMPANY_CHOICES = [
 ];
 
 /** The choice of companies, with a search unless all are offered. The search shows the form again, with the companies that it finds. */
-function CompaniesField({ form, offered: { companies, areAll } }: Pick<SettingsProps, 'form' | 'offered'>) {
+function CompaniesField({ form, offered: { companies, areAll, hasMore } }: Pick<SettingsProps, 'form' | 'offered'>) {
   const { label, help } = keySetting('companies');
   const searched = searchedCompany(form.values);
   const first = companies.find(({ id }) => !form.values.has('companies', id));
@@ -128,6 +128,7 @@ function CompaniesField({ form, offered: { companies, areAll } }: Pick<SettingsP
         ))}
         {searched !== undefined && (
           <p class="help">
+            {hasMore && 'There are more: enter more of the name. '}
             {first
               ? 'Select the companies that the key is for.'
               : `No other active company has “${searched}” in its name.`}
@@ -143,8 +144,8 @@ function CompaniesField({ form, offered: { companies, areAll } }: Pick<SettingsP
               maxlength={MAX_NAME_LENGTH}
             />
             {/* Enter presses the first button of a form: this one, which saves it unless a company is entered. */}
-            <button type="submit" hidden />
-            <button type="submit" class="quiet" name="search" value="yes">
+            <button type="submit" hidden formnovalidate />
+            <button type="submit" class="quiet" name="search" value="yes" formnovalidate>
               Find companies
             </button>
           </div>

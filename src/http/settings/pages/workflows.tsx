@@ -80,7 +80,7 @@ export function SinceRotation({ rotation, isOld }: RotationProps) {
         <UseOf title={isOld ? 'New key' : 'This key'} {...successor} />
         {unseen.length > 0 && (
           <div>
-            <dt>No write since</dt>
+            <dt>Only before the rotation</dt>
             <dd>
               <Workflows workflows={unseen} hasCounts />
             </dd>
