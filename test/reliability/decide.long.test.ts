@@ -64,7 +64,9 @@ async function decideAll(url: URL, decision: (typeof DECISIONS)[number], ids: re
       continue;
     }
     const { done, others }: Awaited<ReturnType<typeof decideTime>> = JSON.parse(text);
-    acknowledged.push(...done);
+    // What it decided before, if the Worker was killed before its response: others are decided with it now.
+    const own = others.filter(({ decidedById }) => decidedById === decision.administrator);
+    acknowledged.push(...done, ...own.map(({ id }) => id));
     const decided = new Set([...done, ...others.flatMap(({ id, status }) => (status === 'SUBMITTED' ? [] : id))]);
     open = open.filter((id) => !decided.has(id));
   }
