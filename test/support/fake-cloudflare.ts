@@ -158,6 +158,14 @@ export async function startFakeCloudflare() {
   const PHASE = '/zones/:z/rulesets/phases/http_request_firewall_custom/entrypoint';
   const handlers: Record<string, Handler> = {
     'GET /accounts': () => [{ id: ACCOUNT, name: 'Example' }],
+    // After a 403, wrangler asks whose token it has: that of a user, whom it may not read.
+    'GET /user/tokens/verify': () => ({ id: 'token', status: 'active' }),
+    'GET /user': () => {
+      throw new Refusal(403, 9109, 'Unauthorized to access requested resource');
+    },
+    'GET /memberships': () => {
+      throw new Refusal(403, 10000, 'Authentication error');
+    },
     'GET /zones': ({ q }) => [ZONE].filter(({ name }) => q.get('name') === name),
     'GET /zones/:z/dns_records': ({ q }) => state.records.filter(({ name }) => name === q.get('name')),
     'GET /zones/:z/workers/routes': () => state.routes,
@@ -315,7 +323,7 @@ export async function startFakeCloudflare() {
   };
   const routes = Object.entries(handlers).map(([call, handler]) => {
     const [method = '', path = ''] = call.split(' ');
-    const prefix = path.startsWith('/zones') || path === '/accounts' ? '()' : '/accounts/([^/]+)';
+    const prefix = /^\/(?:zones|user|memberships|accounts$)/.test(path) ? '()' : '/accounts/([^/]+)';
     return { method, pattern: new RegExp(`^${prefix}${path.replaceAll(/:\w+/g, '([^/]+)')}$`), handler };
   });
 
