@@ -70,6 +70,7 @@ export function expectedWrite(own: Contents, request: WriteRequest): ExpectedWri
 
 /** The status of a page that the organization's administrator opens. */
 export function expectedPage(own: Contents, page: EventOf<'open'>['page'], keyId: string): number {
+  if (page === '/revoke-all') return own.api_keys.some(isLive) ? 200 : 303;
   if (!page.includes('{key}')) return 200;
   const key = keyWithId(own, keyId);
   if (!key) return 404;
@@ -78,6 +79,10 @@ export function expectedPage(own: Contents, page: EventOf<'open'>['page'], keyId
   if (page.endsWith('/revoke')) return key['revoked_at'] === null ? 200 : 303;
   return 200;
 }
+
+/** The id of the key that a form has already created. */
+export const createdByForm = (own: Contents, token: string) =>
+  own.api_keys.find((key) => key['form_token'] === token)?.['id'];
 
 interface FormRequest {
   form: EventOf<'send'>['form'];
@@ -90,7 +95,7 @@ interface FormRequest {
 /** The status of the response to a form that the organization's administrator sends. */
 export function expectedForm(own: Contents, { form, keyId, name, token, companies }: FormRequest): number {
   const key = keyWithId(own, keyId);
-  const isUsed = own.api_keys.some((one) => one['form_token'] === token);
+  const isUsed = createdByForm(own, token) !== undefined;
   const isTaken = (except?: string) =>
     own.api_keys.some(
       (one) =>
@@ -98,12 +103,14 @@ export function expectedForm(own: Contents, { form, keyId, name, token, companie
     );
   if (form.startsWith('which')) return key ? 303 : 200;
   const isUnknown = companies !== '*' && !own.companies.some(({ id }) => id === companies);
-  if (form === 'create') return isUnknown ? 400 : isUsed ? 409 : isTaken() ? 400 : 200;
+  if (form === 'create') return isUnknown ? 400 : isUsed ? 303 : isTaken() ? 400 : 200;
   if (!key) return 404;
   if (form === 'revoke') return 303;
+  // Even if the key that it replaced no longer works.
+  if (form !== 'change' && isUsed) return 303;
   if (!isLive(key)) return 409;
   if (form === 'change') return isUnknown || (key['successor_id'] === null && isTaken(keyId)) ? 400 : 303;
-  return isUsed || key['successor_id'] !== null ? 409 : 200;
+  return key['successor_id'] === null ? 200 : 409;
 }
 
 /** The code with which an approval is refused, or undefined if it is not. */

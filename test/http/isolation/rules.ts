@@ -14,6 +14,7 @@ const RULES = {
   pageRows: 'a page or file about keys has the rows of its own organization',
   logRows: 'the audit log, its filters, its search and its file have the matching rows of its own organization',
   formStatus: 'a form is evaluated by the keys, names and form tokens of its own organization',
+  usedForm: 'a form that has already created a key leads to that key of its own organization, and changes nothing',
   whichKey: 'a pasted key or hint finds keys of its own organization only',
   changeFeed: 'the change feed has the audit rows of its own organization, in order',
   cursor: 'a cursor of another organization is refused',

@@ -10,6 +10,7 @@ import { makeApi, UNLIMITED } from '../../support/world.ts';
 import { type Event, type EventOf, ORGANIZATIONS, type Viewer } from './events.ts';
 import {
   admits,
+  createdByForm,
   expectedForm,
   expectedPage,
   expectedRedaction,
@@ -70,8 +71,8 @@ export class World {
   private readonly pages = new Map<string, ReturnType<typeof openSettings>>();
   private readonly tokens = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
   private readonly name: string;
-  /** Tickets of lost writes, by organization: its refused uses are listed with them. */
-  private readonly lostTickets = new Map<number, string[]>();
+  /** Tickets of writes that created no record, by organization: its pages list them. */
+  private readonly refusedTickets = new Map<number, string[]>();
   private before: Contents[] = [];
   private events = 0;
 
@@ -132,7 +133,7 @@ export class World {
     const { outcome, asked = '', response = '', added = {}, changed = [] } = await this.act(event, own);
     await this.api.settled();
     const after = await contentsOf(this.organizations);
-    const named = this.lostTickets.get(event.at) ?? [];
+    const named = this.refusedTickets.get(event.at) ?? [];
     const shown = named.reduce((text, ticket) => text.replaceAll(ticket, ''), response);
     for (const [number, organization] of this.organizations.entries()) {
       const [was, is] = [this.before[number], after[number]];
@@ -234,9 +235,9 @@ export class World {
     return key;
   }
 
-  /** Remembers a write's ticket, because the response was an earlier record. */
-  private lose(at: number, ticket: string): void {
-    this.lostTickets.set(at, [...(this.lostTickets.get(at) ?? []), ticket]);
+  /** Remembers the ticket that a write named in vain. */
+  private refuse(at: number, ticket: string): void {
+    this.refusedTickets.set(at, [...(this.refusedTickets.get(at) ?? []), ticket]);
   }
 
   private async write(event: EventOf<'write'>, own: Contents): Promise<Outcome> {
@@ -263,7 +264,7 @@ export class World {
       const status = answer.status === 200 ? statusOfTool(JSON.parse(response).result) : answer.status;
       check('writeStatus', status, expected.status);
       this.checkCompanies(own, key, { ticket, status, response });
-      if (status === 200 || status === 409) this.lose(at, ticket);
+      if (status !== 201) this.refuse(at, ticket);
       const outcome = { outcome: `MCP ${status}`, asked, response };
       return status === 201 ? { ...outcome, ...created } : { ...outcome, changed: [...REFUSAL_TABLES] };
     }
@@ -280,7 +281,7 @@ export class World {
     const response = `${checked}\n${written}`;
     check('writeStatus', status, expected.status);
     this.checkCompanies(own, key, { ticket, status, response });
-    if (status === 200 || status === 409) this.lose(at, ticket);
+    if (status !== 201) this.refuse(at, ticket);
     if (status !== 201) return { outcome: status, asked, response, changed: [...REFUSAL_TABLES] };
     if (kind === 'time_entry') {
       const { entry, agreementSource } = JSON.parse(written);
@@ -425,7 +426,13 @@ export class World {
       check('whichKey', location?.endsWith(`/keys/${key.id}`) ?? false, shown !== undefined);
       return outcome;
     }
+    if (status === 303 && (action === 'create' || action === 'rotate')) {
+      check('usedForm', location?.split('/keys/')[1], createdByForm(own, token));
+      return { ...outcome, outcome: `${form} again` };
+    }
     outcome.changed = ['api_keys', 'audit_log'];
+    // A change ends the refusals that it repairs.
+    if (form === 'change') outcome.changed.push('refused_uses');
     if (status === 303) return { ...outcome, added: { audit_log: /is revoked\.|^Saved/.test(notice) ? 1 : 0 } };
     await this.keep(at, text);
     return { ...outcome, added: { api_keys: 1, audit_log: form === 'create' ? 1 : form === 'rotate' ? 2 : 3 } };
