@@ -206,13 +206,6 @@ function AuditLogPage(props: Props) {
           </Banner>
         )}
       </div>
-      {hasRefused && (
-        <section id="refused">
-          <h2>{refusedText(refused)}</h2>
-          <p>A refused request writes nothing, so it has no entry.</p>
-          <RefusedRequestsTable requests={refused.requests} />
-        </section>
-      )}
       <div class="actions">
         <Place {...props} />
         {next !== undefined && searchedTo === undefined && (
@@ -222,6 +215,13 @@ function AuditLogPage(props: Props) {
         )}
         {!isFirst && <a href={addressOf(`${base}/audit`, query)}>Newest entries</a>}
       </div>
+      {hasRefused && (
+        <section id="refused">
+          <h2>{refusedText(refused)}</h2>
+          <p>A refused request writes nothing, so it has no entry.</p>
+          <RefusedRequestsTable requests={refused.requests} />
+        </section>
+      )}
     </>
   );
 }

@@ -23,7 +23,7 @@ const refusedShape = z.lazy(() =>
     /** A ticket, also as `#1003`, a request id, or the Idempotency-Key of a lost write. */
     q: z.optional(z.string().check(z.overwrite(searchedId))),
     /** A status of the responses, or `Lost`. */
-    status: z.optional(z.string().check(z.regex(/^([45]\d\d|Lost)$/, 'Status must be a status such as 422, or Lost.'))),
+    status: z.optional(z.string().check(z.regex(/^([45]\d\d|Lost)$/, 'Status must be from 400 to 599, or Lost.'))),
     before: z.optional(z.string()),
   }),
 );

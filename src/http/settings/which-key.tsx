@@ -31,10 +31,12 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.catch(z.stri
   const found = await identifyKeys(adminContext(c), keyPrefix, pasted);
   const keys = [...new Map(found.flatMap((one) => one.keys).map((key) => [key.id, key])).values()];
   const [key] = keys;
-  const foreign = found.filter((one) => one.keys.length === 0);
+  const notFound = found.filter((one) => one.keys.length === 0);
+  const foreign = notFound.filter(({ isWhole }) => isWhole).map(({ hint }) => hint);
+  const unknown = notFound.filter(({ isWhole }) => !isWhole).map(({ hint }) => hint);
   const broken = brokenKeys(pasted, keyPrefix, found.length > 0);
-  const cut = [...foreign.flatMap(({ isWhole, hint }) => (isWhole ? [] : hint)), ...broken];
-  if (key && keys.length === 1 && foreign.length + broken.length === 0)
+  const cut = [...unknown, ...broken];
+  if (key && keys.length === 1 && notFound.length + broken.length === 0)
     return redirectWith(c, `/keys/${key.id}`, `This key was in the text. ${adviceFor(key)}`, 'neutral');
   const page = (
     <>
@@ -45,9 +47,13 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.catch(z.stri
       )}
       {foreign.length > 0 && (
         <Banner tone="warning">
-          Your organization does not have {foreign.length === 1 ? 'this key' : 'these keys'}:{' '}
-          {foreign.map(({ hint }, index) => [index > 0 && ', ', <Hint hint={hint} />])}.
-          {foreign.some(({ isWhole }) => !isWhole) && ' The end of a hint is not the end of its key.'}
+          Your organization does not have {foreign.length === 1 ? 'this key' : 'these keys'}: {hintsOf(foreign)}.
+        </Banner>
+      )}
+      {unknown.length > 0 && (
+        <Banner tone="warning">
+          No key of yours has {unknown.length === 1 ? 'this hint' : 'these hints'}: {hintsOf(unknown)}. If these are the
+          first and last characters of a key, search for it by its beginning.
         </Banner>
       )}
       {broken.length > 0 && (
@@ -77,6 +83,8 @@ whichKey.post('/which-key', zValidator('form', z.object({ pasted: z.catch(z.stri
   );
   return render(c, TITLE, page, { trail: trail(c) });
 });
+
+const hintsOf = (hints: readonly string[]) => hints.map((hint, index) => [index > 0 && ', ', <Hint hint={hint} />]);
 
 /** What to do with a key that others may have seen, with the names of the buttons of its page. */
 function adviceFor({ state, successor }: KeyDetails): string {

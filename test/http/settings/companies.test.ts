@@ -45,6 +45,8 @@ describe('the form of a new key', () => {
       const [search] = await elementsOf(text, '[name=find]');
       expect(search?.attributes['name']).toBe('find');
       expect(search?.attributes['value']).toBeUndefined();
+      // The page opens where the answer is.
+      expect('autofocus' in (search?.attributes ?? {})).toBe(offered.length === 0);
       if (offered.length === 0) expect(text).toContain(`No other active company has “${find}” in its name.`);
     }
     expect(await companiesOf(organization)).toEqual([]);

@@ -167,7 +167,7 @@ describe('“Which key is this?”', () => {
     for (const [pasted, says] of [
       [key.value.slice(0, 8), '1 value is cut or mistyped'],
       [key.value.slice(0, 30), '1 value is cut or mistyped'],
-      [`${beginning}…${key.value.slice(-4)}`, 'Your organization does not have this key'],
+      [`${beginning}…${key.value.slice(-4)}`, `No key of yours has this hint: ${beginning}…`],
     ] as const) {
       const { text } = await post('/which-key', { pasted });
       expect((await elementsOf(text, '[role=alert]'))[0]?.text).toContain(says);

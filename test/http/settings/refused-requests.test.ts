@@ -102,8 +102,10 @@ describe('a search of the audit log', () => {
       expect([query, await headings(`/audit?${query}`)]).toEqual([query, [heading]]);
     expect(await logOn(settings, '/audit?q=99998')).toHaveLength(2);
     expect((await get('/audit?q=99998')).text).not.toContain('No entries match');
-    // Below entries, with a link above them.
+    // Below entries and their number, with a link above them.
     const { text } = await get('/audit?q=1001');
+    expect(text.indexOf('1–1 of 1')).toBeGreaterThan(0);
+    expect(text.indexOf('id="refused"')).toBeGreaterThan(text.indexOf('1–1 of 1'));
     expect((await elementsOf(text, 'main a[href="#refused"]')).map((link) => link.text)).toEqual([
       '1 refused request for ticket 1001',
     ]);
@@ -575,11 +577,7 @@ describe('the page of refused requests', () => {
     }
     for (const status of ['999', 'unknown', '422.0', '4e2']) {
       const { status: code, text } = await settings.get(`/refused?status=${status}`);
-      expect([status, code, text.includes('Status must be a status such as 422, or Lost.')]).toEqual([
-        status,
-        400,
-        true,
-      ]);
+      expect([status, code, text.includes('Status must be from 400 to 599, or Lost.')]).toEqual([status, 400, true]);
     }
     const [id] = /[0-9a-f-]{36}/.exec(rows[0] ?? '') ?? [];
     expect(await logOn(settings, `/refused?q=${id?.toUpperCase()}`)).toEqual([

@@ -60,7 +60,7 @@ function AddedNotice({ address, company: id, offered, form }: Added & Pick<Setti
     return (
       <Banner tone="warning" id="added">
         <strong>Not saved yet.</strong> The key has {MAX_NETWORKS} networks, and cannot have more. To allow{' '}
-        <Address address={address} />, remove another one before you save.
+        <Address address={address} />, <a href="#allowedNetworks">remove another one</a> before you save.
       </Banner>
     );
   return (

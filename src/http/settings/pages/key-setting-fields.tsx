@@ -142,6 +142,7 @@ function CompaniesField({ form, offered: { companies, areAll, hasMore } }: Pick<
               aria-label="Name or ID of a company"
               placeholder="Name or ID"
               maxlength={MAX_NAME_LENGTH}
+              autofocus={searched !== undefined && !first}
             />
             {/* Enter presses the first button of a form: this one, which saves it unless a company is entered. */}
             <button type="submit" hidden formnovalidate />
