@@ -228,9 +228,13 @@ function directoryResource(found: Found): Resource {
   };
 }
 
+/** Finds a table of something else: wrangler creates its own one before the first migration. */
+const FOREIGN_TABLE = `select 1 from sqlite_master where type = 'table' and name <> 'd1_migrations'
+  and name not glob '_cf_*' and name not glob 'sqlite_*' limit 1`;
+
 /** Whether a database is migrated. @throws CommandFailure if it has tables of something else */
 async function isOurs(db: RemoteD1, name: string): Promise<boolean> {
-  const tables = db.prepare("select 1 from sqlite_master where type = 'table' and name not glob '_cf_*' limit 1");
+  const tables = db.prepare(FOREIGN_TABLE);
   const [applied, known] = [await appliedMigrations(db), await migrationNames()];
   if (applied.some((one) => !known.includes(one)) || (applied.length === 0 && (await tables.first())))
     throw new CommandFailure(`The database ${name} has tables that this release did not create.`);

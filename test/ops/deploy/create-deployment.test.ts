@@ -174,6 +174,12 @@ describe('a creation that fails', () => {
     }
   });
 
+  test('the first migration is repeated after wrangler has created its own table only', async () => {
+    table('create table d1_migrations (id integer primary key autoincrement, name text unique)')();
+    expect((await run()).ended).toBe('completed');
+    expect(fake.state.databases).toHaveLength(1);
+  });
+
   test('that a killed setup completes meanwhile is not repeated', async () => {
     fake.fail(/^POST \/d1\/database$/, 'slow');
     const ended = run();
@@ -185,12 +191,14 @@ describe('a creation that fails', () => {
   });
 });
 
+/** The database of the deployment exists, with these tables. */
+const table = (sql: string) => () => {
+  const made = new DatabaseSync(':memory:');
+  made.exec(sql);
+  fake.state.databases.push({ uuid: '00000000-0000-4000-8000-000000000009', name: 'ticket-write-back', sql: made });
+};
+
 describe('setup takes nothing from others', () => {
-  const table = (sql: string) => () => {
-    const made = new DatabaseSync(':memory:');
-    made.exec(sql);
-    fake.state.databases.push({ uuid: '00000000-0000-4000-8000-000000000009', name: 'ticket-write-back', sql: made });
-  };
   const application = (domain: string) => ({ id: domain, name: domain, domain, aud: 'aud' });
   const withAccess = () => {
     fake.state.organization = { auth_domain: 'northwind.cloudflareaccess.com' };
