@@ -230,7 +230,8 @@ function refusedText({ requests, ticketId }: Refused): string {
   if (ticketId === undefined) return 'This request was refused';
   // A page of refused requests is as many as are kept of one key: there may be more.
   const count = requests.length === KEPT_OF_KEY ? `The latest ${KEPT_OF_KEY}` : formatNumber(requests.length);
-  return `${count} refused ${requests.length === 1 ? 'request' : 'requests'} for ticket ${ticketId}`;
+  const least = requests.some(({ isMinimum }) => isMinimum) && requests.length < KEPT_OF_KEY ? 'At least ' : '';
+  return `${least}${count} refused ${requests.length === 1 ? 'request' : 'requests'} for ticket ${ticketId}`;
 }
 
 /** `1–50 of 164`: which of the entries these are. */

@@ -44,12 +44,11 @@ function Reason({ group: { latest, hasAdvice } }: { group: Group }) {
 /** When the requests of a group were refused, and how often. */
 function When({ group: { latest, requests } }: { group: Group }) {
   const first = requests.at(-1) ?? latest;
-  const times = requests.length === 1 ? 'once' : `${formatNumber(requests.length)} times`;
   return (
     <>
       {latest.at - first.at >= MINUTE_MS && [<RecentTime at={first.at} />, '–']}
       <RecentTime at={latest.at} />
-      {latest.isMinimum ? `, at least ${times}` : requests.length > 1 && `, ${times}`}
+      {requests.length > 1 && `, ${latest.isMinimum ? 'at least ' : ''}${formatNumber(requests.length)} times`}
     </>
   );
 }
