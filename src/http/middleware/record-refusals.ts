@@ -29,7 +29,8 @@ export function recordRefusals(): MiddlewareHandler<AppEnv> {
   return async function recordRefusals(c, next) {
     await next();
     const key = refusedKey(c);
-    if (key) c.executionCtx.waitUntil(record(c, key, meters, c.get('now')()));
+    // A 401 without a key waits as long, and then records nothing: its response takes as much time as the others.
+    if (key || c.error instanceof Unauthorized) c.executionCtx.waitUntil(record(c, key, meters, c.get('now')()));
   };
 }
 
@@ -112,9 +113,10 @@ function refusedUse(c: Context<AppEnv>): Use | undefined {
 }
 
 /** Only logs a failure: the count is a lower bound anyway, and the log has only some of the requests. */
-async function record(c: Context<AppEnv>, key: KeyReference, meters: Meters, now: number): Promise<void> {
+async function record(c: Context<AppEnv>, key: KeyReference | undefined, meters: Meters, now: number): Promise<void> {
   // Yield once, so that the response is sent before we prepare and write the rows.
   await new Promise((resolve) => setTimeout(resolve, 0));
+  if (!key) return;
   try {
     const uses = newUses(c, key, meters.uses, now);
     const request = newRequest(c, key, meters.requests, now);
