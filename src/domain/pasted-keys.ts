@@ -4,7 +4,7 @@ export const MIN_PART = 12;
 const MIN_KEY = 33;
 const REMOVED = '[removed]';
 /** What a hint has after the prefix. Some JSON encodes `…`. */
-export const HINT = String.raw`[0-9A-Za-z]{4}(?:…|\.{3}|\\u2026)[0-9A-Za-z]{4}(?![0-9A-Za-z])`;
+const HINT = String.raw`[0-9A-Za-z]{4}(?:…|\.{3}|\\u2026)[0-9A-Za-z]{4}(?![0-9A-Za-z])`;
 
 /** A key value of the deployment with this prefix, of which at least so many characters follow. URLs encode `_`. */
 const pattern = (prefix: string, least: number, flags = '') =>
