@@ -235,7 +235,7 @@ export class World {
     return key;
   }
 
-  /** Remembers the ticket that a write named in vain. */
+  /** Remembers the ticket that a refused write named: the log of refused requests lists it. */
   private refuse(at: number, ticket: string): void {
     this.refusedTickets.set(at, [...(this.refusedTickets.get(at) ?? []), ticket]);
   }
